@@ -1,0 +1,57 @@
+# Every target makes what it needs, the virtual environment included.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: help venv demo test check bench schemas clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PYTEST_ARGS ?=
+
+help: ## what there is to make
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+venv: .venv/.dev ## the virtual environment, with everything to develop
+
+demo: .venv/.runtime ## see the gate work, in a minute
+	$(BIN)/gate demo
+
+test: .venv/.dev ## all tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+bench: .venv/.bench ## measure against the peers
+	$(BIN)/python -m load.bench
+
+schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
+	$(BIN)/python schemas/generate.py
+
+clean: ## forget everything that was made
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build
+
+# Debian ships Python without venv; ask for the package only where it is missing.
+.venv/bin/python:
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv; }
+	$(PYTHON) -m venv .venv
+
+.venv/.runtime: pyproject.toml | .venv/bin/python
+	$(PIP) --editable .
+	touch $@
+
+.venv/.dev: pyproject.toml | .venv/bin/python
+	$(PIP) --editable '.[dev]'
+	touch .venv/.runtime $@
+
+.venv/.bench: .venv/.dev
+	$(PIP) --editable '.[dev,bench]'
+	touch $@

@@ -1,0 +1,48 @@
+"""The command line: what people type, and what scripts read. Nothing here decides about a document."""
+
+from __future__ import annotations
+
+import click
+
+from gate import __version__
+from gate.cli import compare, corpus, documents, run, settings
+from gate.cli.frame import HELP_WIDTH, Commands
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
+@click.version_option(__version__, prog_name="gate")
+def main() -> None:
+    """Is there something like this document already, what, how much alike, and which of the two was first?
+
+    \b
+    Start here:
+      gate demo                            see it work on a small corpus
+      gate check notes/                    compare the files of a folder
+      gate compare a.txt b.txt             two texts side by side
+      gate run events.jsonl -o verdicts.jsonl
+                                           the gate itself: events in, verdicts out
+
+    \b
+    Exit codes:
+      0  all went well
+      1  some documents could not be judged (or, with check --fail-on-similar, some are similar)
+      2  a wrong option, setting, profile or index; nothing was changed
+      3  the index does not answer now; try again
+    """
+
+
+for command in (
+    run.run,
+    documents.check,
+    compare.compare,
+    documents.similar,
+    documents.explain,
+    documents.delete,
+    documents.index,
+    settings.plan,
+    settings.config,
+    corpus.demo,
+):
+    main.add_command(command)
+
+__all__ = ["main"]

@@ -1,0 +1,100 @@
+"""`gate compare`: two texts side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.text import Text
+
+from gate.cli import files, show
+from gate.cli.frame import Options, common, emit, load, open_gate
+from gate.errors import BadDocument, ConfigError
+from gate.service import Comparison
+
+
+@click.command()
+@click.argument("left", metavar="A", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.argument("right", metavar="B", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.option("--passages/--no-passages", default=True, help="Show the texts with what they share marked.")
+@common(index=False)
+def compare(left: Path, right: Path, *, passages: bool, options: Options) -> None:
+    """Compare two text files: how alike they are, and where.
+
+    \b
+      gate compare draft.txt final.txt
+      gate compare --no-passages a.txt b.txt
+      pdftotext report.pdf - | gate compare - report.txt
+
+    Passages that both texts share are green, the others yellow; in a pipe the shared ones are put in [[brackets]].
+    A file named - is read from standard input.
+    """
+    if str(left) == str(right) == "-":
+        raise click.UsageError("only one of the two can be read from standard input")
+    loaded = load(options)
+    texts = [_text(path, max_chars=loaded.limits.max_document_chars) for path in (left, right)]
+    with open_gate(loaded, index=None) as gate:
+        found = gate.compare(*texts)
+    if options.json:
+        emit(_as_json(found, passages=passages))
+        return
+    out = show.console()
+    _measures(out, found, names=(str(left), str(right)))
+    if passages:
+        out.print(_both(out, found, names=(str(left), str(right))))
+
+
+def _text(path: Path, *, max_chars: int) -> str:
+    try:
+        return files.read_stdin() if str(path) == "-" else files.read(path, max_chars=max_chars)
+    except BadDocument as exc:
+        raise ConfigError(f"{show.printable(str(path))}: {exc}") from exc
+
+
+def _as_json(found: Comparison, *, passages: bool) -> dict[str, object]:
+    told: dict[str, object] = {
+        "alike": found.alike,
+        "relation": found.relation,
+        "distance": found.distance,
+        "resemblance": found.resemblance,
+        "containment": found.containment,
+        "fingerprints": found.fingerprints,
+    }
+    if passages:
+        told["passages"] = [
+            [{"text": passage.text, "shared": passage.shared} for passage in side]
+            for side in (found.passages_a, found.passages_b)
+        ]
+    return told
+
+
+def _measures(out: Console, found: Comparison, *, names: tuple[str, str]) -> None:
+    verdict = Text("alike" if found.alike else "not alike", style="bold red" if found.alike else "bold green")
+    if found.alike:
+        verdict.append(f" ({found.relation.value})", style=show.STYLES[found.relation])
+    shown = show.table(out, "measure", "value", "meaning")
+    left, right = found.fingerprints
+    a_in_b, b_in_a = found.containment
+    agreement = None if found.distance is None else f"of 64 bits of the fingerprints differ; {found.distance} here"
+    for name, value, meaning in (
+        ("verdict", verdict, "under this profile's thresholds"),
+        ("resemblance", show.fraction(found.resemblance), "features that both have, of all that either has"),
+        ("A in B", show.fraction(a_in_b), "features of A that B has too"),
+        ("B in A", show.fraction(b_in_a), "features of B that A has too"),
+        ("distance", show.bits(found.distance), "bits of 64 in which the fingerprints differ" if agreement else ""),
+        ("fingerprint A", show.cell(left), names[0]),
+        ("fingerprint B", show.cell(right), names[1]),
+    ):
+        shown.add_row(name, value, Text(show.printable(meaning), style="dim"))
+    out.print(shown)
+
+
+def _both(out: Console, found: Comparison, *, names: tuple[str, str]) -> Group:
+    """Both texts, each under its name."""
+    texts = [show.passages(side, colour=out.is_terminal) for side in (found.passages_a, found.passages_b)]
+    labels = [f"{letter}: {show.printable(name)}" for letter, name in zip("AB", names)]
+    if out.is_terminal:
+        return Group(*(Panel(text, title=Text(label), title_align="left") for text, label in zip(texts, labels)))
+    return Group(*(part for text, label in zip(texts, labels) for part in (Text(f"\n--- {label}"), text)))

@@ -1,0 +1,248 @@
+"""Commands about documents: check files, find what is alike, explain a verdict, delete, look at the index."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from gate.cli import files, show
+from gate.cli.frame import (
+    SOME_FAILED,
+    SOME_SIMILAR,
+    Loaded,
+    Options,
+    common,
+    complain,
+    emit,
+    load,
+    open_gate,
+    open_index,
+    verdict_line,
+)
+from gate.errors import BadDocument, ConfigError
+from gate.model import CheckIn, Match, Verdict
+from gate.pipeline import admit, batches
+from gate.service import Gate
+
+
+@click.command()
+@click.argument(
+    "paths", metavar="FILES|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
+)
+@click.option("--fail-on-similar", is_flag=True, help="Exit with 1 if any document is similar to a known one.")
+@click.option("--only-similar", is_flag=True, help="Show only the documents that are similar.")
+@click.option("--dry-run", is_flag=True, help="Judge against the index, and add nothing to it.")
+@common()
+def check(
+    paths: tuple[Path, ...], *, fail_on_similar: bool, only_similar: bool, dry_run: bool, options: Options
+) -> None:
+    """Check text files in, one after another, and show the verdict on each.
+
+    \b
+      gate check notes/
+      gate check notes/ --index notes.sqlite        keep what was seen for the next time
+      gate check *.md --fail-on-similar             for a script or a commit hook
+      gate check new/ --index notes.sqlite --dry-run
+
+    Every file is a document; its id is its path relative to the folder. The files are compared with each other and,
+    with --index, with all that was checked in before. Files that cannot be read are reported and the rest goes on
+    (exit code 1). Hidden files are skipped.
+    """
+    loaded = load(options)
+    unread = _Unread()
+    found: list[Verdict] = []
+    named = list(files.find(paths))
+    with open_gate(loaded, index=loaded.index, must_exist=dry_run) as gate, _progress(quiet=options.json) as bar:
+        task = bar.add_task("checking", total=len(named))
+        for batch in batches(_readable(named, loaded, unread), loaded.limits):
+            verdicts = gate.check(batch) if dry_run else gate.check_in(batch)
+            if options.json:
+                for verdict in verdicts:
+                    if verdict.similar or not only_similar:
+                        emit(verdict_line(verdict))
+            found += verdicts
+            bar.update(task, completed=len(found) + unread.count)
+    if not options.json:
+        _table(found, only_similar=only_similar, unread=unread.count)
+    if unread.count:
+        sys.exit(SOME_FAILED)
+    if fail_on_similar and any(verdict.similar for verdict in found):
+        sys.exit(SOME_SIMILAR)
+
+
+class _Unread:
+    """How many files had to be left out."""
+
+    count = 0
+
+
+def _readable(named: list[tuple[str, Path]], loaded: Loaded, unread: _Unread) -> Iterator[CheckIn]:
+    """The files as documents; each that is none is complained about at once, and left out."""
+    for document_id, path in named:
+        try:
+            text = files.read(path, max_chars=loaded.limits.max_document_chars)
+            document = CheckIn(document_id=files.spelled(document_id), text=text)
+            admit(document, loaded.limits)
+        except BadDocument as exc:
+            unread.count += 1
+            complain(f"{show.printable(files.spelled(document_id))}: {exc}", kind="skipped")
+        else:
+            yield document
+
+
+def _progress(*, quiet: bool) -> Progress:
+    """A bar on a terminal, gone when it is full; nothing in a pipe."""
+    err = show.console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal)
+
+
+def _table(found: list[Verdict], *, only_similar: bool, unread: int) -> None:
+    out = show.console()
+    shown = [verdict for verdict in found if verdict.similar or not only_similar]
+    if shown:
+        show.verdicts(out, shown)
+    skipped = f"; {unread} could not be read" if unread else ""
+    out.print(Text(f"{len(found)} documents: {show.tally(found)}{skipped}."))
+
+
+@click.command()
+@click.argument("what", metavar="ID|FILE")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    help="Ask for another resemblance than the profile's. What the index does not bring together stays unseen.",
+)
+@click.option("--as", "kind", type=click.Choice(["id", "file"]), help="Read the argument as this and nothing else.")
+@common()
+def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] | None, options: Options) -> None:
+    """Find documents in the index that are like one of them, or like a file.
+
+    \b
+      gate similar reports/2026.txt --index notes.sqlite
+      gate similar draft.txt --as file --threshold 0.5 --index notes.sqlite
+
+    The argument is an id that the index knows, or else a file.
+    """
+    loaded = load(options)
+    with open_index(loaded) as gate:
+        found = _similar(gate, what, kind, threshold, loaded)
+    if options.json:
+        for match in found:
+            emit(msgspec.to_builtins(match))
+        return
+    out = show.console()
+    if found:
+        show.matches(out, found)
+    else:
+        out.print(Text(f"Nothing in the index is like {show.printable(what)}."))
+
+
+def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, loaded: Loaded) -> list[Match]:
+    if kind != "file":
+        try:
+            return gate.similar_to(what, threshold=threshold)
+        except KeyError:
+            if kind == "id" or not Path(what).is_file():
+                remedy = "give the id of a document that was checked in" + ("" if kind else ", or a file")
+                raise ConfigError(f"{show.printable(what)}: not known to {loaded.index}; {remedy}") from None
+    try:
+        return gate.similar(files.read(Path(what), max_chars=loaded.limits.max_document_chars), threshold=threshold)
+    except BadDocument as exc:
+        raise ConfigError(f"{show.printable(what)}: {exc}") from exc
+
+
+@click.command()
+@click.argument("document_id", metavar="ID")
+@common()
+def explain(document_id: str, *, options: Options) -> None:
+    """Say why a document got its verdict: what matched, by which measure, under which profile.
+
+    \b
+      gate explain reports/2026.txt --index notes.sqlite
+    """
+    loaded = load(options)
+    with open_index(loaded) as gate:
+        verdicts = gate.explain(document_id)
+    if not verdicts:
+        raise _unknown(document_id, loaded)
+    if options.json:
+        for verdict in verdicts:
+            emit(verdict_line(verdict))
+        return
+    out = show.console()
+    for verdict in verdicts:
+        out.print(Text(show.printable(show.named(verdict.document_id, verdict.version)), style="bold"))
+        for sentence in show.reasons(verdict, loaded.profile):
+            out.print(Text(f"  {show.printable(sentence)}"))
+        if verdict.matches:
+            show.matches(out, verdict.matches)
+        out.print(
+            Text(f"  fingerprint {verdict.fingerprint or show.NOTHING}, content {verdict.content_id}", style="dim")
+        )
+
+
+def _unknown(document_id: str, loaded: Loaded) -> ConfigError:
+    return ConfigError(
+        f"{show.printable(document_id)}: not known to {loaded.index}; "
+        "give the id of a document that was checked in, exactly as it was written then"
+    )
+
+
+@click.command()
+@click.argument("document_ids", metavar="ID...", nargs=-1, required=True)
+@common()
+def delete(document_ids: tuple[str, ...], *, options: Options) -> None:
+    """Forget documents: what was refused for their sake may come in again.
+
+    \b
+      gate delete reports/2026.txt drafts/a.txt --index notes.sqlite
+
+    An id that is not known is told and is no error, so a delete may be repeated.
+    """
+    with open_index(load(options)) as gate:
+        known = gate.delete(document_ids)
+    for document_id, was_known in zip(document_ids, known):
+        if options.json:
+            emit({"document_id": document_id, "deleted": was_known})
+        else:
+            click.echo(f"{show.printable(document_id)}: {'deleted' if was_known else 'was not known'}")
+
+
+@click.group()
+def index() -> None:
+    """Look at an index.
+
+    \b
+      gate index info --index notes.sqlite
+    """
+
+
+@index.command()
+@common()
+def info(*, options: Options) -> None:
+    """Show how much an index holds.
+
+    \b
+      gate index info --index notes.sqlite
+      gate index info --index notes.sqlite --json
+    """
+    loaded = load(options)
+    with open_index(loaded) as gate:
+        counts = gate.info()
+    if options.json:
+        emit({"index": str(loaded.index), "profile": loaded.profile.ref, **counts})
+        return
+    out = show.console()
+    shown = show.table(out, "what", "count", right=("count",))
+    for name, count in counts.items():
+        shown.add_row(name.replace("_", " "), show.size_of(count) if "bytes" in name else f"{count:,}")
+    out.print(Text(f"{loaded.index}, profile {loaded.profile.ref}", style="bold"))
+    out.print(shown)

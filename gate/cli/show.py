@@ -1,0 +1,237 @@
+"""Tables and sentences for people: colours and rules on a terminal, plain columns in a pipe.
+
+Ids and texts come from outside, so they are never read as markup, and their control characters are spelled out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gate.core.passages import Passage
+from gate.core.plan import Plan
+from gate.core.profile import Profile
+from gate.model import Degraded, Match, Relation, Verdict
+
+PIPE_WIDTH = 10_000  # a pipe has no edge: nothing is folded or cut
+NOTHING = "-"
+
+STYLES: dict[Relation, str] = {
+    Relation.NEW: "green",
+    Relation.EXACT: "bold red",
+    Relation.NEAR: "bold yellow",
+    Relation.CONTAINED: "bold magenta",
+    Relation.CONTAINS: "bold magenta",
+    Relation.REVISION: "cyan",
+    Relation.TOO_SHORT: "dim",
+    Relation.EMPTY: "dim",
+}
+
+MEANINGS: dict[Relation, str] = {
+    Relation.NEW: "nothing like it was known",
+    Relation.EXACT: "the same text was known, but for case and white space",
+    Relation.NEAR: "a document much like it was known",
+    Relation.CONTAINED: "nearly all of it was known as part of a longer document",
+    Relation.CONTAINS: "it holds nearly all of a document that was known",
+    Relation.REVISION: "another version of the same document was known; that does not count against it",
+    Relation.TOO_SHORT: "it has too few words for anything but an exact comparison, and no equal was known",
+    Relation.EMPTY: "it has no text, so there is nothing to compare",
+}
+
+LIMITS_HIT: dict[Degraded, str] = {
+    Degraded.BUCKET_CAPPED: "a crowded bucket was not read to its end (limits.max_bucket)",
+    Degraded.CANDIDATES_CAPPED: "not every candidate was compared (limits.max_candidates)",
+    Degraded.MATCHES_CAPPED: "there are more matches than are named (limits.max_matches)",
+    Degraded.FEATURES_CAPPED: "the document was signed by its first part only (limits.max_features)",
+}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on the stream as it is now; as wide as it likes where nobody looks."""
+    made = Console(file=sys.stderr if stderr else sys.stdout, highlight=False)
+    if not made.is_terminal:
+        made.width = PIPE_WIDTH
+    return made
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    """The text with everything that could move a cursor or hide a letter spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def table(out: Console, *headers: str, right: Iterable[str] = (), title: str | None = None) -> Table:
+    """An empty table: ruled on a terminal, bare in a pipe. The columns in `right` are aligned to the right."""
+    ruled = out.is_terminal
+    made = Table(
+        box=box.SIMPLE_HEAD if ruled else None,
+        title=title if ruled else None,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold" if ruled else "",
+        pad_edge=False,
+        padding=(0, 1) if ruled else (0, 2, 0, 0),
+    )
+    numeric = set(right)
+    for header in headers:
+        made.add_column(header, justify="right" if header in numeric else "left", overflow="fold")
+    return made
+
+
+def cell(value: str | None, style: str = "") -> Text:
+    return Text(NOTHING if value is None else printable(value), style="dim" if value is None else style)
+
+
+def relation(value: Relation) -> Text:
+    return Text(value.value, style=STYLES[value])
+
+
+def fraction(value: float | None) -> Text:
+    """A share as per cent. Rounded down, so that only what is whole reads 100 %."""
+    if value is None:
+        return cell(None)
+    return Text(f"{int(value * 1000) / 10:.1f} %")
+
+
+def bits(value: int | None) -> Text:
+    return cell(None) if value is None else Text(str(value))
+
+
+def named(document_id: str, version: str | None) -> str:
+    return document_id if version is None else f"{document_id} (version {version})"
+
+
+def verdicts(out: Console, found: Sequence[Verdict]) -> None:
+    """One line a document: how it stands, and to what."""
+    shown = table(out, "document", "verdict", "like", "resemblance", "bits", right=("resemblance", "bits"))
+    for verdict in found:
+        best = verdict.matches[0] if verdict.matches else None
+        shown.add_row(
+            cell(named(verdict.document_id, verdict.version)),
+            relation(verdict.relation),
+            cell(best.document_id if best else None),
+            fraction(best.resemblance if best else None),
+            bits(best.distance if best else None),
+        )
+    out.print(shown)
+
+
+def matches(out: Console, found: Sequence[Match]) -> None:
+    shown = table(
+        out, "document", "relation", "resemblance", "contained", "bits", right=("resemblance", "contained", "bits")
+    )
+    for match in found:
+        shown.add_row(
+            cell(named(match.document_id, match.version)),
+            relation(match.relation),
+            fraction(match.resemblance),
+            fraction(match.containment),
+            bits(match.distance),
+        )
+    out.print(shown)
+
+
+def tally(found: Sequence[Verdict]) -> str:
+    """The verdicts counted, in the order of the relations: "40 new, 1 exact"."""
+    counts = {kind: sum(verdict.relation is kind for verdict in found) for kind in Relation}
+    return ", ".join(f"{count} {kind.value}" for kind, count in counts.items() if count) or "no documents"
+
+
+def reasons(verdict: Verdict, profile: Profile) -> list[str]:
+    """Why this verdict, in sentences."""
+    said = [f"It is {verdict.relation.value}: {MEANINGS[verdict.relation]}."]
+    if verdict.similar and verdict.matches:
+        said.append(_measured(verdict.matches[0]))
+    if verdict.similar and verdict.group != verdict.document_id:
+        said.append(f"The first document of its family is {verdict.group}.")
+    size = "" if verdict.features is None else f"It has {verdict.features:,} features. "
+    compared = "candidate was" if verdict.candidates == 1 else "candidates were"
+    said.append(f"{size}{verdict.candidates:,} {compared} compared.")
+    said.append(f"It was judged under profile {verdict.profile}{_threshold(verdict, profile)}.")
+    said += [f"It may know less than it should: {LIMITS_HIT[limit]}." for limit in verdict.degraded]
+    return said
+
+
+def _measured(best: Match) -> str:
+    parts = []
+    if best.resemblance is not None:
+        parts.append(f"resembles it to {fraction(best.resemblance).plain}")
+    if best.containment is not None:
+        parts.append(f"has {fraction(best.containment).plain} of its features in it")
+    if best.distance is not None:
+        parts.append(f"differs from its fingerprint in {best.distance} of 64 bits")
+    if not parts:
+        return f"The best match is {best.document_id}."
+    return f"The best match is {best.document_id}: this document {', '.join(parts)}."
+
+
+def _threshold(verdict: Verdict, profile: Profile) -> str:
+    """What the profile asks for, if it is the profile of the verdict."""
+    if profile.ref != verdict.profile:
+        return ""
+    asked = []
+    if profile.resemblance is not None and profile.method != "simhash":
+        asked.append(f"a resemblance of at least {fraction(profile.resemblance).plain}")
+    if profile.containment is not None and profile.method != "simhash":
+        asked.append(f"a containment of at least {fraction(profile.containment).plain}")
+    if not asked:
+        asked.append(f"fingerprints within {profile.radius} bits")
+    return f", which asks for {' or '.join(asked)}"
+
+
+def passages(found: Sequence[Passage], *, colour: bool) -> Text:
+    """A text with its shared passages marked: in colour, or [[so]] where there is none."""
+    shown = Text()
+    for passage in found:
+        text = printable(passage.text, keep="\n\t")
+        if not passage.shared:
+            shown.append(text, style="bold yellow" if colour else "")
+        elif colour:
+            shown.append(text, style="green")
+        else:
+            body = text.rstrip()
+            shown.append(f"[[{body}]]{text[len(body) :]}")
+    return shown
+
+
+def plan(out: Console, planned: Plan) -> None:
+    costs = table(out, "what", "expected", "meaning", right=("expected",))
+    per_document = sum(planned.bytes_per_document.values())
+    for what, expected, meaning in (
+        ("probes", f"{planned.probes:,}", "buckets read per look-up"),
+        ("postings", f"{planned.postings:,}", "buckets that a stored document stands in"),
+        ("bucket size", _number(planned.bucket_size), "postings in a bucket, if all are used alike"),
+        ("strangers", _number(planned.expected_candidates), "unrelated candidates compared per look-up"),
+        *((f"bytes: {part}", f"{size:,}", "per document") for part, size in planned.bytes_per_document.items()),
+        ("bytes: together", f"{per_document:,}", "per document; ids, kept answers and the store's overhead on top"),
+        ("bytes: all", size_of(planned.total_bytes), f"{planned.documents:,} documents"),
+    ):
+        costs.add_row(what, expected, Text(meaning, style="dim"))
+    out.print(costs)
+    curve = table(out, "resemblance", "found", "", right=("resemblance", "found"))
+    for resemblance, found in planned.recall:
+        curve.add_row(fraction(resemblance), fraction(found), Text("█" * round(found * 40), style="green"))
+    out.print(curve)
+    if planned.radius is not None:
+        out.print(
+            Text(f"Fingerprints within {planned.radius} of 64 bits are found for certain, whatever the curve says.")
+        )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def size_of(count: float) -> str:
+    """Bytes in the unit that leaves one to three digits before the point."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            break
+        count /= 1000
+    return f"{count:,.0f} B" if unit == "B" else f"{count:,.1f} {unit}"

@@ -1,0 +1,223 @@
+"""Settings: where they come from, which one wins, and every problem with them at once.
+
+    defaults  <  gate.toml (or --config)  <  GATE_* in the environment  <  flags
+
+The environment's name of `limits.max_matches` is GATE_LIMITS_MAX_MATCHES. A path in a file is relative to that file,
+elsewhere to the working directory. A secret comes from GATE_SECRET or `secret_file` only, and is never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from gate.config.profiles import find_profile
+from gate.config.reading import Given, Layer, allowed, nearest, read_bytes, read_toml, shown
+from gate.core.profile import Profile
+from gate.errors import ConfigError
+from gate.limits import Limits
+
+DEFAULT_FILE = Path("gate.toml")
+MEMORY = "memory"
+MAX_SECRET_BYTES = 64  # the longest key that BLAKE2b takes; a longer one would count in part only
+
+PATHS = ("index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file")
+LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
+KEYS = ("profile", *PATHS, *LIMITS)
+
+# Kubernetes puts these into every container beside a Service that is called "gate"; they are nobody's typo.
+_KUBERNETES = re.compile(r"GATE_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_.*)?)")
+
+
+class Secret:
+    """Bytes that no repr, log line or encoder shows; a plain class, so that msgspec refuses to encode it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bytes = b"") -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Secret({'set' if self.value else 'not set'})"
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other.value == self.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the composition root needs to know."""
+
+    profile: Profile
+    index: Path | None = None  # None: in memory
+    dead_letters: Path | None = None
+    content_root: Path | None = None
+    secret: Secret = Secret()
+    limits: Limits = Limits()
+
+
+class Effective(NamedTuple):
+    """A value in force and where it came from: `default`, a file, GATE_..., or --flag."""
+
+    value: object
+    source: str
+
+
+def load_settings(
+    flags: Mapping[str, object], environ: Mapping[str, str], config_path: Path | None = None
+) -> tuple[Settings, dict[str, Effective]]:
+    """The settings in force and the origin of each. A flag that is None was not given.
+
+    ConfigError holds every problem, not just the first.
+    """
+    problems: list[str] = []
+    given: dict[str, Given] = {}
+    given |= _from_file(config_path, environ.get("GATE_CONFIG"), problems)
+    given |= _from_environment(environ, problems)
+    given |= _from_flags(flags, problems)
+
+    paths = {key: _path(key, given[key], problems) for key in PATHS if key in given}
+    limits = {
+        field.name: _checked(key, given[key], field.type, problems) for key, field in LIMITS.items() if key in given
+    }
+    secret, secret_source = _secret(environ, given, paths, problems)
+    profile = find_profile(given, paths, problems)
+    root = paths.get("content_root")
+    if root is not None and not root.is_dir():
+        problems.append(f"content_root ({given['content_root'].source}): {root} is no folder; name one that is there")
+    if problems or profile is None:
+        raise ConfigError(*problems)
+
+    settings = Settings(
+        profile=profile,
+        index=paths.get("index"),
+        dead_letters=paths.get("dead_letters"),
+        content_root=root,
+        secret=Secret(secret),
+        limits=Limits(**limits),
+    )
+    return settings, _effective(settings, given, paths, secret_source)
+
+
+def _effective(
+    settings: Settings, given: Mapping[str, Given], paths: Mapping[str, Path | None], secret_source: str
+) -> dict[str, Effective]:
+    values: dict[str, object] = {"profile": settings.profile.ref}
+    values |= {key: None if (path := paths.get(key)) is None else str(path) for key in PATHS}
+    values["index"] = values["index"] or MEMORY
+    values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
+    rows = {key: Effective(value, given[key].source if key in given else "default") for key, value in values.items()}
+    return rows | {"secret": Effective("set" if settings.secret else None, secret_source)}
+
+
+# Layers
+
+
+def _from_file(config_path: Path | None, named: str | None, problems: list[str]) -> dict[str, Given]:
+    path = config_path or (Path(named) if named else None)
+    if path is None:
+        if not DEFAULT_FILE.is_file():
+            return {}
+        path = DEFAULT_FILE
+    flat: dict[str, object] = {}
+    for key, value in read_toml(path, "config", problems).items():
+        if key == "limits" and isinstance(value, dict):
+            flat |= {f"limits.{name}": one for name, one in value.items()}
+        else:
+            flat[key] = value
+    if "secret" in flat:
+        del flat["secret"]
+        problems.append(f"secret ({path}): no secret in a settings file; set GATE_SECRET, or name a secret_file")
+    for key in [key for key in flat if key not in KEYS]:
+        del flat[key]
+        problems.append(f"{key} ({path}): unknown; {nearest(key, KEYS)}")
+    return {key: Given(value, str(path), Layer.FILE, path.parent) for key, value in flat.items()}
+
+
+def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Given]:
+    """An empty variable is one that is not set: compose files and unit files cannot leave one out."""
+    names = {_variable(key): key for key in KEYS}
+    given = {}
+    for variable, value in environ.items():
+        if not value or not variable.startswith("GATE_") or variable in ("GATE_CONFIG", "GATE_SECRET"):
+            continue
+        if variable in names:
+            given[names[variable]] = Given(value, variable, Layer.ENVIRONMENT, Path())
+        elif not _KUBERNETES.fullmatch(variable):
+            problems.append(f"{variable} (environment): unknown; {nearest(variable, (*names, 'GATE_SECRET'))}")
+    return given
+
+
+def _from_flags(flags: Mapping[str, object], problems: list[str]) -> dict[str, Given]:
+    """A flag may be spelled as the key, or with _ for its dot, as command line parsers do."""
+    names = {key: key for key in KEYS} | {key.replace(".", "_"): key for key in KEYS}
+    given = {}
+    for name, value in flags.items():
+        if value is None:
+            continue
+        flag = "--" + name.replace("_", "-").replace(".", "-")
+        if name in names:
+            given[names[name]] = Given(value, flag, Layer.FLAG, Path())
+        else:
+            problems.append(f"{flag}: unknown; {nearest(name, KEYS)}")
+    return given
+
+
+def _variable(key: str) -> str:
+    return "GATE_" + key.replace(".", "_").upper()
+
+
+# Values
+
+
+def _checked(key: str, given: Given, kind: Any, problems: list[str]) -> Any:
+    """The value as its type. From the environment and from flags, a number may come as its digits."""
+    try:
+        return msgspec.convert(given.value, kind, strict=given.layer is Layer.FILE)
+    except msgspec.ValidationError:
+        problems.append(f"{key} ({given.source}): {shown(given.value)} is not allowed; {allowed(kind)}")
+
+
+def _path(key: str, given: Given, problems: list[str]) -> Path | None:
+    if key == "index" and given.value == MEMORY:
+        return None
+    if not isinstance(given.value, str | Path) or not str(given.value) or "\0" in str(given.value):
+        problems.append(f"{key} ({given.source}): {shown(given.value)} is not allowed; give the path of a file")
+        return None
+    try:
+        return given.folder / Path(given.value).expanduser()
+    except RuntimeError:
+        problems.append(f"{key} ({given.source}): {shown(given.value)} names the home of nobody; give a full path")
+        return None
+
+
+def _secret(
+    environ: Mapping[str, str], given: Mapping[str, Given], paths: Mapping[str, Path | None], problems: list[str]
+) -> tuple[bytes, str]:
+    """The secret and its source; the higher layer wins, and two on one layer are a mistake."""
+    inline = environ.get("GATE_SECRET", "")
+    file, path = given.get("secret_file"), paths.get("secret_file")
+    if inline and file is not None and file.layer is Layer.ENVIRONMENT:
+        problems.append("GATE_SECRET (environment): GATE_SECRET_FILE is set too; set one of them")
+    if inline and (file is None or file.layer is Layer.FILE):
+        secret, source = inline.encode("utf-8", "surrogateescape"), "GATE_SECRET"
+    elif file is not None and path is not None:
+        before = len(problems)
+        secret, source = read_bytes(path, f"secret_file ({file.source})", problems).rstrip(b"\r\n"), file.source
+        if not secret and len(problems) == before:
+            problems.append(f"secret_file ({source}): {path} is empty; put the secret in its first line")
+    else:
+        return b"", "default"
+    if len(secret) > MAX_SECRET_BYTES:
+        problems.append(f"secret ({source}): has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
+    return secret, source

@@ -1,0 +1,97 @@
+"""From what was found to an answer: similar or not, how, and which document was first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from gate.core.verify import Likeness
+from gate.model import Degraded, Relation
+
+EXACT = Likeness(distance=0, resemblance=1.0, containment=1.0, relation=Relation.EXACT)
+
+
+class Hit(msgspec.Struct, frozen=True, array_like=True):
+    """A match as it is stored: by entry, so that the name of a deleted document lives nowhere else."""
+
+    entry: int
+    relation: Relation
+    distance: int | None
+    resemblance: float | None
+    containment: float | None
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """What a document is told, now and whenever it is checked in again. Fields are only ever added at the end."""
+
+    relation: Relation
+    similar: bool
+    candidates: int
+    group: int = 0  # the entry of the first of the family; 0: the document itself
+    hits: tuple[Hit, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+
+
+encode_answer = msgspec.msgpack.Encoder().encode
+decode_answer = msgspec.msgpack.Decoder(Answer).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A document that is alike and was first."""
+
+    entry: int
+    document_id: str
+    ticket: int
+    likeness: Likeness
+
+
+def judge(
+    document_id: str,
+    known: Sequence[Known],
+    *,
+    empty: bool,
+    short: bool,
+    earlier_versions: bool,
+    candidates: int,
+    degraded: Collection[Degraded],
+    max_matches: int,
+) -> Answer:
+    """Decide. A document's own other versions never count against it, and nothing counts against an empty text."""
+    if empty:
+        return Answer(Relation.EMPTY, similar=False, candidates=0)
+    against = sorted((one for one in known if one.document_id != document_id), key=_best_first)
+    reasons = set(degraded)
+    if len(against) > max_matches:
+        reasons.add(Degraded.MATCHES_CAPPED)
+    if against:
+        relation = against[0].likeness.relation
+    elif earlier_versions:
+        relation = Relation.REVISION
+    else:
+        relation = Relation.TOO_SHORT if short else Relation.NEW
+    return Answer(
+        relation,
+        similar=bool(against),
+        candidates=candidates,
+        group=min(against, key=lambda one: one.ticket).entry if against else 0,
+        hits=tuple(_hit(one) for one in against[:max_matches]),
+        degraded=tuple(sorted(reasons)),
+    )
+
+
+def _best_first(one: Known) -> tuple[bool, float, int, int]:
+    likeness = one.likeness
+    return (
+        likeness.relation is not Relation.EXACT,
+        -(likeness.resemblance or 0.0),
+        likeness.distance or 0,
+        one.ticket,
+    )
+
+
+def _hit(one: Known) -> Hit:
+    likeness = one.likeness
+    return Hit(one.entry, likeness.relation, likeness.distance, likeness.resemblance, likeness.containment)

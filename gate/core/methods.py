@@ -1,0 +1,205 @@
+"""The table of methods: how a text is signed, where its signature is kept, and how two of them compare.
+
+A method is all that the index and the pipeline know of how likeness works. A new one is a new row of `METHODS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core import bands, minhash, shingles, simhash
+from gate.core.bands import Probes
+from gate.core.profile import Profile
+from gate.core.text import Texts
+from gate.errors import ConfigError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Bodies of a batch. Below the profile's minimum of features a body is empty: such a text is compared exactly."""
+
+    bodies: list[bytes]
+    features: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """How alike the pairs of two lists of bodies are; None where the method cannot tell."""
+
+    distance: NDArray[np.int64] | None = None
+    resemblance: Floats | None = None
+    left_in_right: Floats | None = None
+    right_in_left: Floats | None = None
+
+
+class Method(Protocol):
+    def sign(self, texts: Texts) -> Signatures: ...
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        """Where the bodies are kept; a pure function of the body, so that anybody can finish or undo an entry."""
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        """Where whatever is alike may be kept."""
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        """Measures of lefts[i] and rights[i]; resemblance and distance are the same from both sides."""
+
+    def fingerprint(self, body: bytes) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SimHash:
+    """The 64-bit fingerprint alone: 8 bytes a document, found within `radius` bits for certain."""
+
+    profile: Profile
+    secret: bytes = b""
+
+    def sign(self, texts: Texts) -> Signatures:
+        features = shingles.features(texts, self.profile, self.secret)
+        prints = simhash.fingerprints(features, self.profile.weights).astype("<u8")
+        return _signatures(prints.view(np.uint8).reshape(-1, 8), features, self.profile)
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = _stack(bodies)
+        return bands.fingerprint_postings(rows, _prints(table))
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = _stack(bodies)
+        return bands.fingerprint_probes(rows, _prints(table), self.profile.radius)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        _, left = _stack(lefts)
+        _, right = _stack(rights)
+        return Measures(distance=_distances(left, right))
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return int.from_bytes(body[:8], "little") if body else None
+
+
+@dataclass(frozen=True, slots=True)
+class MinHash:
+    """A one-permutation signature: 4 bytes of set size, then one byte a bin; found by bands."""
+
+    profile: Profile
+    secret: bytes = b""
+
+    def sign(self, texts: Texts) -> Signatures:
+        features = shingles.features(texts, self.profile, self.secret)
+        return _signatures(_sketch(features, self.profile), features, self.profile)
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = _stack(bodies)
+        return bands.band_postings(rows, table[:, 4:], bands=self.profile.bands, band_rows=self.profile.rows)
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        return self.postings(bodies)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        _, left = _stack(lefts)
+        _, right = _stack(rights)
+        return _resemble(left, right, distance=None)
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid:
+    """Both: 8 bytes of fingerprint before the sketch, and the union of both methods' buckets."""
+
+    profile: Profile
+    secret: bytes = b""
+
+    def sign(self, texts: Texts) -> Signatures:
+        features = shingles.features(texts, self.profile, self.secret)
+        prints = simhash.fingerprints(features, self.profile.weights).astype("<u8").view(np.uint8).reshape(-1, 8)
+        return _signatures(np.hstack([prints, _sketch(features, self.profile)]), features, self.profile)
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = _stack(bodies)
+        return bands.together(bands.fingerprint_postings(rows, _prints(table)), self._bands(rows, table))
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = _stack(bodies)
+        prints = bands.fingerprint_probes(rows, _prints(table), self.profile.radius)
+        return bands.together(prints, self._bands(rows, table))
+
+    def _bands(self, rows: NDArray[np.int64], table: NDArray[np.uint8]) -> Probes:
+        return bands.band_postings(rows, table[:, 12:], bands=self.profile.bands, band_rows=self.profile.rows)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        _, left = _stack(lefts)
+        _, right = _stack(rights)
+        return _resemble(left[:, 8:], right[:, 8:], distance=_distances(left, right))
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return int.from_bytes(body[:8], "little") if body else None
+
+
+def _signatures(table: NDArray[np.uint8], features: shingles.Features, profile: Profile) -> Signatures:
+    counts = np.diff(features.starts).tolist()
+    width, flat = table.shape[1], np.ascontiguousarray(table).tobytes()
+    bodies = [
+        flat[i * width : (i + 1) * width] if count >= profile.min_features else b"" for i, count in enumerate(counts)
+    ]
+    return Signatures(bodies, counts)
+
+
+def _sketch(features: shingles.Features, profile: Profile) -> NDArray[np.uint8]:
+    signatures, sizes = minhash.signatures(features, profile.bins)
+    return np.hstack([sizes.astype("<u4").view(np.uint8).reshape(-1, 4), signatures])
+
+
+def _stack(bodies: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The bodies that are not empty as rows of one array, and which documents they are."""
+    rows = [i for i, body in enumerate(bodies) if body]
+    if not rows:
+        return np.empty(0, np.int64), np.empty((0, 1024 + 12), np.uint8)
+    flat = np.frombuffer(b"".join(bodies), np.uint8)
+    return np.array(rows, np.int64), flat.reshape(len(rows), -1)
+
+
+def _prints(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(table[:, :8]).view("<u8").ravel().astype(np.uint64, copy=False)
+
+
+def _distances(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.int64]:
+    distances: NDArray[np.int64] = np.bitwise_count(_prints(left) ^ _prints(right)).astype(np.int64)
+    return distances
+
+
+def _resemble(left: NDArray[np.uint8], right: NDArray[np.uint8], *, distance: NDArray[np.int64] | None) -> Measures:
+    """Resemblance from the bins; containment from it and the two set sizes."""
+    resemblance = minhash.resemblance(left[:, 4:], right[:, 4:])
+    sizes = [np.ascontiguousarray(side[:, :4]).view("<u4").ravel().astype(np.float64) for side in (left, right)]
+    shared = resemblance / (1.0 + resemblance) * (sizes[0] + sizes[1])
+    inside = [np.clip(shared / np.maximum(size, 1.0), 0.0, 1.0) for size in sizes]
+    return Measures(distance=distance, resemblance=resemblance, left_in_right=inside[0], right_in_left=inside[1])
+
+
+METHODS: dict[str, Callable[[Profile, bytes], Method]] = {
+    "simhash": SimHash,
+    "minhash": MinHash,
+    "hybrid": Hybrid,
+}
+
+
+def method_of(profile: Profile, secret: bytes = b"") -> Method:
+    """The profile's row of the table, its parameters checked."""
+    if profile.method not in METHODS:
+        raise ConfigError(f"profile.method: {profile.method!r} is unknown; choose one of {', '.join(sorted(METHODS))}")
+    if profile.method != "simhash" and profile.bands * profile.rows > profile.bins:
+        raise ConfigError(
+            f"profile.bands x profile.rows: {profile.bands} x {profile.rows} rows need more than the "
+            f"{profile.bins} bins there are; lower bands or rows, or raise profile.bins"
+        )
+    if profile.method == "minhash" and profile.resemblance is None and profile.containment is None:
+        raise ConfigError("profile.resemblance: this method decides by resemblance; give a threshold between 0 and 1")
+    return METHODS[profile.method](profile, secret)

@@ -1,0 +1,83 @@
+"""Split two texts into the passages that they share and those that they do not.
+
+A word is shared if some run of `gram` words around it stands in both texts, whatever its case. The passages of a
+text, put together, are the text to the last character: what lies between two words goes with the word before it,
+and what lies before the first word with the first.
+
+This is for people to look at. It reads words as the signatures do, but cuts them where a combining mark stands;
+both texts are cut alike, so what is shared stays shared.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+
+# Scripts that put no spaces between words: each character counts as one.
+_UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Myanmar
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff"  # Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of the original text."""
+
+    text: str
+    shared: bool
+
+
+def passages(left: str, right: str, *, gram: int = 3) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+    """The passages of both texts, each in its own order. Texts shorter than `gram` words are compared as a whole."""
+    left_starts, left_words = _words(left)
+    right_starts, right_words = _words(right)
+    size = max(1, min(gram, len(left_words), len(right_words)))
+    common = _grams(left_words, size) & _grams(right_words, size)
+    return (
+        _cut(left, left_starts, _covered(left_words, common, size)),
+        _cut(right, right_starts, _covered(right_words, common, size)),
+    )
+
+
+def _words(text: str) -> tuple[list[int], list[str]]:
+    """Where each word starts, and the word as it is compared."""
+    found = list(_WORD.finditer(text))
+    return (
+        [match.start() for match in found],
+        [unicodedata.normalize("NFKC", match.group()).casefold() for match in found],
+    )
+
+
+def _grams(words: list[str], size: int) -> set[tuple[str, ...]]:
+    return {tuple(words[i : i + size]) for i in range(len(words) - size + 1)}
+
+
+def _covered(words: list[str], common: set[tuple[str, ...]], size: int) -> list[bool]:
+    """Which words lie in a common run."""
+    covered = [False] * len(words)
+    done = 0  # words before it were looked at, so a long shared passage costs no more than its length
+    for i in range(len(words) - size + 1):
+        if tuple(words[i : i + size]) in common:
+            for j in range(max(i, done), i + size):
+                covered[j] = True
+            done = i + size
+    return covered
+
+
+def _cut(text: str, starts: list[int], covered: list[bool]) -> tuple[Passage, ...]:
+    """The text, cut where shared words turn into others or back."""
+    if not text:
+        return ()
+    if not starts:
+        return (Passage(text, shared=False),)
+    turns = [i for i in range(1, len(covered)) if covered[i] != covered[i - 1]]
+    cuts = [0, *(starts[i] for i in turns), len(text)]
+    kinds = [covered[0], *(covered[i] for i in turns)]
+    return tuple(Passage(text[a:b], shared=kind) for (a, b), kind in zip(pairwise(cuts), kinds))

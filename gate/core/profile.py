@@ -1,0 +1,64 @@
+"""A profile says what a signature means: stream, variations, k-grams, method, parameters, thresholds.
+
+It is part of every verdict and every stored key. Signatures of two profiles never meet, and the digest of the
+fields that shape a signature guards against meeting by mistake under one name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Stream = Literal["characters", "words", "soundex"]
+Weights = Literal["count", "log", "set"]
+Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every field has a sane default, so a profile in TOML names only what it changes."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+    version: Annotated[int, Meta(ge=1)] = 1
+
+    # What is looked at.
+    stream: Stream = "words"
+    gram: Annotated[int, Meta(ge=1, le=64)] = 3
+    drop_stop_words: bool = False
+    drop_vowels: bool = False  # characters only
+    drop_repeats: bool = False  # words and soundex only: each word once, where it stands first
+    mask_numbers: bool = False  # every run of digits counts as one 0
+    stop_words: tuple[str, ...] = ()  # instead of the built-in English ones
+    weights: Weights = "count"
+
+    # How it is signed and found.
+    method: str = "hybrid"
+    radius: Annotated[int, Meta(ge=0, le=16)] = 3  # SimHash: every pair within so many bits is found
+    bins: Annotated[int, Meta(ge=16, le=1024)] = 128  # MinHash: signature length
+    bands: Annotated[int, Meta(ge=1, le=128)] = 16
+    rows: Annotated[int, Meta(ge=1, le=8)] = 4
+
+    # What counts as alike.
+    resemblance: Fraction | None = 0.7
+    containment: Fraction | None = None  # None: containment names the relation but does not decide
+    min_features: Annotated[int, Meta(ge=1)] = 8
+
+    # What is kept.
+    index: Literal["principals", "all"] = "principals"
+    revisions: Literal["keep", "replace"] = "keep"
+
+    @property
+    def ref(self) -> str:
+        return f"{self.name}@{self.version}"
+
+    def digest(self, secret: bytes = b"") -> str:
+        """A short hash of all that decides which signatures are stored, the secret seed included."""
+        shaping = {
+            field: getattr(self, field)
+            for field in self.__struct_fields__
+            if field not in ("name", "version", "resemblance", "containment", "index", "revisions")
+        }
+        encoded = msgspec.json.encode(shaping, order="deterministic")
+        return hashlib.blake2b(encoded, key=secret[:64], digest_size=8).hexdigest()

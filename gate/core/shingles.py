@@ -1,0 +1,131 @@
+"""k-grams and their stable 64-bit hashes, whole batches at once.
+
+**The definition**, bit for bit. With `chain` the hash of bytes and `fmix64` as in `gate.core.streams`:
+
+- characters: the feature at code point j is chain(UTF-8 of code points j .. j+k-1);
+- words and Soundex: with t the token hashes, the feature at token j is
+  fmix64(t[j] + Q t[j+1] + Q^2 t[j+2] + ... + Q^(k-1) t[j+k-1]) mod 2^64, Q = 0x9E3779B97F4A7C15 - 2.
+
+k-grams never cross from one document into the next; a document of fewer than k tokens has no features. With a secret,
+every chain starts from a seed of it, and features under different secrets have nothing to do with each other.
+
+What is stored under a profile depends on every bit here: the vectors in the tests guard it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core import variations
+from gate.core.profile import Profile
+from gate.core.streams import (
+    Hashes,
+    Tokens,
+    chained,
+    fmix64,
+    lanes_of,
+    seed_of,
+    soundex_tokens,
+    utf8,
+    word_tokens,
+    words,
+)
+from gate.core.text import Texts
+
+_Q = 0x9E3779B97F4A7C13  # odd, so that no multiplication loses a bit; 3 mod 8, so that its powers do not soon repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Feature hashes of all documents back to back: those of document i are `hashes[starts[i]:starts[i + 1]]`."""
+
+    hashes: Hashes
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+
+def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
+    """The features of each text under a profile, in the order of the text, repeated ones included."""
+    seed = seed_of(secret)
+    if profile.mask_numbers:
+        texts = variations.mask_numbers(texts)
+    if profile.stream == "characters":
+        if profile.drop_stop_words:
+            texts = variations.drop_stop_words_from_text(texts, profile.stop_words)
+        if profile.drop_vowels:
+            texts = variations.drop_vowels(texts)
+        return _character_grams(texts, profile.gram, seed)
+    return _token_grams(_tokens(texts, profile, seed), profile.gram)
+
+
+def _tokens(texts: Texts, profile: Profile, seed: int) -> Tokens:
+    found = words(texts)
+    tokens = word_tokens(found, seed) if profile.stream == "words" else soundex_tokens(found, seed)
+    if profile.drop_stop_words:
+        plain = tokens if profile.stream == "words" and not seed else word_tokens(found, 0)
+        tokens = variations.drop_stop_words(tokens, plain.hashes, profile.stop_words)
+    return variations.drop_repeats(tokens) if profile.drop_repeats else tokens
+
+
+def _within(starts: NDArray[np.int64], gram: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """New starts, and which of all windows lie within one document."""
+    counts = np.maximum(np.diff(starts) - (gram - 1), 0)
+    bounds = np.zeros_like(starts)
+    np.cumsum(counts, out=bounds[1:])
+    windows = max(int(starts[-1]) - gram + 1, 0)
+    keep = np.ones(windows, dtype=np.bool_)
+    for lag in range(1, gram):  # windows that begin `lag` before a document's end stick out of it
+        ends = starts[1:] - lag
+        keep[ends[(ends >= starts[:-1]) & (ends < windows)]] = False
+    return bounds, keep
+
+
+def _character_grams(texts: Texts, gram: int, seed: int) -> Features:
+    data, offsets = utf8(texts)
+    if offsets is None and gram <= 8:
+        return _short_ascii_grams(data, texts.starts, gram, seed)
+    bounds, keep = _within(texts.starts, gram)
+    begins = np.flatnonzero(keep)
+    if offsets is None:
+        lengths = np.full(begins.size, gram, dtype=np.int64)
+    else:
+        lengths = offsets[begins + gram] - offsets[begins]
+        begins = offsets[begins]
+    return Features(chained(data, begins, lengths, seed), bounds)
+
+
+def _short_ascii_grams(data: NDArray[np.uint8], starts: NDArray[np.int64], gram: int, seed: int) -> Features:
+    """Grams of at most eight ASCII characters are one chunk each: load it at every place, and mix."""
+    bounds = np.zeros_like(starts)
+    np.cumsum(np.maximum(np.diff(starts) - (gram - 1), 0), out=bounds[1:])
+    hashes = np.empty(int(bounds[-1]), dtype=np.uint64)
+    lanes, mask = lanes_of(data), np.uint64((1 << 8 * gram) - 1)
+    for begin, first, last in zip(starts.tolist(), bounds.tolist(), bounds[1:].tolist()):
+        np.bitwise_and(lanes[begin : begin + last - first], mask, out=hashes[first:last])
+    if seed:
+        hashes ^= np.uint64(seed)
+    return Features(fmix64(hashes), bounds)
+
+
+def _token_grams(tokens: Tokens, gram: int) -> Features:
+    bounds, keep = _within(tokens.starts, gram)
+    sums = _windows(tokens.hashes, gram) if keep.size else np.empty(0, dtype=np.uint64)
+    return Features(fmix64(sums[keep]), bounds)
+
+
+def _windows(tokens: Hashes, gram: int) -> Hashes:
+    """The polynomial of each window by doubling: G of 2m at j is G of m at j plus Q^m times G of m at j + m."""
+    width, sums = 1, tokens
+    for bit in bin(gram)[3:]:
+        sums = sums[:-width] + sums[width:] * np.uint64(pow(_Q, width, 1 << 64))
+        width *= 2
+        if bit == "1":
+            count = tokens.size - width
+            sums = sums[:count] + tokens[width : width + count] * np.uint64(pow(_Q, width, 1 << 64))
+            width += 1
+    return sums

@@ -1,0 +1,86 @@
+"""SimHash: a 64-bit fingerprint whose bits agree the more, the more features two documents share.
+
+Bit b of a fingerprint is 1 where features with bit b set weigh more than half of all features; a tie gives 0.
+Weights: `count` (each occurrence 1), `set` (each distinct feature 1), `log` (each distinct feature 1 +
+floor(log2(occurrences)), an integer, so that the result is the same on every machine). A document without features has
+the fingerprint 0.
+
+Bits are counted in byte lanes: shifted right by s and masked, a hash holds bits s, 8+s, 16+s ... in one byte each, so
+one 64-bit addition counts eight of them, and up to 255 hashes can be added before a lane overflows.
+"""
+
+from __future__ import annotations
+
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core.profile import Weights
+from gate.core.shingles import Features
+
+_LANES = np.uint64(0x0101010101010101)
+_BLOCK = 255  # hashes that a byte lane can count
+
+
+def fingerprints(features: Features, weights: Weights = "count") -> NDArray[np.uint64]:
+    """The fingerprint of each document."""
+    if weights != "count":
+        features = weighted(features, weights)
+    counts = _ones(features)
+    totals = np.diff(features.starts)
+    bits = np.packbits(counts * 2 > totals[:, None], axis=1, bitorder="little")
+    return bits.view("<u8").reshape(-1).astype(np.uint64)
+
+
+@overload
+def distance(left: int, right: int) -> int: ...
+@overload
+def distance(left: NDArray[np.uint64], right: NDArray[np.uint64] | int) -> NDArray[np.uint8]: ...
+@overload
+def distance(left: int, right: NDArray[np.uint64]) -> NDArray[np.uint8]: ...
+def distance(left: int | NDArray[np.uint64], right: int | NDArray[np.uint64]) -> int | NDArray[np.uint8]:
+    """Hamming distance of two fingerprints, or of arrays of them element by element."""
+    if isinstance(left, int) and isinstance(right, int):
+        return (left ^ right).bit_count()
+    differing: NDArray[np.uint8] = np.bitwise_count(
+        np.asarray(left, dtype=np.uint64) ^ np.asarray(right, dtype=np.uint64)
+    )
+    return differing
+
+
+def weighted(features: Features, weights: Weights) -> Features:
+    """Each distinct feature of a document as often as it weighs."""
+    documents = np.repeat(np.arange(len(features)), np.diff(features.starts))
+    order = np.lexsort((features.hashes, documents))
+    hashes, documents = features.hashes[order], documents[order]
+    first = np.ones(hashes.size, dtype=np.bool_)
+    first[1:] = (hashes[1:] != hashes[:-1]) | (documents[1:] != documents[:-1])
+    places = np.flatnonzero(first)
+    hashes, documents = hashes[places], documents[places]
+    if weights == "log":
+        occurrences = np.diff(np.append(places, first.size))
+        repeats = np.frexp(occurrences)[1]  # the number of binary digits: 1 + floor(log2)
+        hashes, documents = np.repeat(hashes, repeats), np.repeat(documents, repeats)
+    return Features(hashes, np.searchsorted(documents, np.arange(len(features) + 1)))
+
+
+def _ones(features: Features) -> NDArray[np.int64]:
+    """How many hashes of each document have each bit set: (documents, 64)."""
+    sizes = np.diff(features.starts)
+    counts = np.zeros((sizes.size, 64), dtype=np.int64)
+    filled = np.flatnonzero(sizes)
+    if not filled.size:
+        return counts
+    blocks = -(-sizes[filled] // _BLOCK)
+    first = np.cumsum(blocks) - blocks
+    nth = np.arange(int(blocks.sum())) - np.repeat(first, blocks)
+    places = np.repeat(features.starts[:-1][filled], blocks) + nth * _BLOCK
+    lanes, spare = np.empty_like(features.hashes), np.empty((places.size, 8), dtype=np.uint64)
+    for shift in range(8):
+        np.right_shift(features.hashes, np.uint64(shift), out=lanes)
+        np.bitwise_and(lanes, _LANES, out=lanes)
+        spare[:, shift] = np.add.reduceat(lanes, places)
+    by_block = spare.astype("<u8").view(np.uint8).reshape(-1, 8, 8).swapaxes(1, 2).reshape(-1, 64)
+    counts[filled] = np.add.reduceat(by_block, first, axis=0, dtype=np.int64)
+    return counts

@@ -1,0 +1,299 @@
+"""Input streams: what a document is a sequence of (words, their Soundex codes), as 64-bit token hashes.
+
+**Words** are runs of letters, digits, underscores and combining marks (`\\w` and category M). Scripts that write no
+spaces (Han, kana, Thai, Lao, Khmer, Myanmar) would make a word of every sentence, so there each letter with its marks
+is a word. A word longer than 64 code points is cut every 64: text without spaces (base64, say) still has many tokens.
+
+**The hash of a token**, bit for bit (a kernel in another language must repeat it): its UTF-8 bytes in chunks of eight,
+each chunk read as a little-endian 64-bit number, the last one filled up with zeros; then
+
+    h = seed;  for each chunk:  h = fmix64(h ^ chunk)
+
+where fmix64 is the finaliser of MurmurHash3. A chunk is hashed by a bijection, so words of up to eight bytes never
+collide, and one unaligned load takes the place of eight steps of a polynomial. The seed is 0, or derived from a secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import unicodedata
+from dataclasses import dataclass
+
+import jellyfish
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core.text import Texts
+
+Hashes = NDArray[np.uint64]
+
+LONGEST_WORD = 64
+
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+_CACHED = 32 * 1024  # hashes to work on at a time: 256 KB and as much spare stay in a core's cache
+_SHIFT = np.uint64(33)
+_FIRST = np.uint64(0xFF51AFD7ED558CCD)
+_SECOND = np.uint64(0xC4CEB9FE1A85EC53)
+
+# Classes of code points; 0 in the table stands for one that was not seen yet.
+_OTHER, _WORD, _MARK, _ALONE = 1, 2, 3, 4
+_classes = np.zeros(0x110000, dtype=np.uint8)
+
+# Letters of scripts without spaces, by block.
+_SPACELESS = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFD),  # Han
+    (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x1AFF0, 0x1B16F),  # kana
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Where words stand in the UTF-8 of a batch: word j is `data[begins[j]:begins[j] + lengths[j]]`.
+
+    Those of text i are `starts[i]` to `starts[i + 1]`. Eight zero bytes follow the last text, so that eight bytes
+    can be loaded anywhere.
+    """
+
+    data: NDArray[np.uint8]
+    begins: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Token hashes of all texts back to back: those of text i are `hashes[starts[i]:starts[i + 1]]`."""
+
+    hashes: Hashes
+    starts: NDArray[np.int64]
+
+    def only(self, keep: NDArray[np.bool_]) -> Tokens:
+        """Leave out some tokens, and close the gaps."""
+        dropped = np.flatnonzero(~keep)
+        return Tokens(self.hashes[keep], self.starts - np.searchsorted(dropped, self.starts))
+
+
+def seed_of(secret: bytes) -> int:
+    """The seed of all token hashes: without the secret nobody can build two texts whose tokens collide."""
+    if not secret:
+        return 0
+    return int.from_bytes(hashlib.blake2b(secret, digest_size=8, person=b"gate.features").digest(), "little")
+
+
+def fmix64(values: Hashes) -> Hashes:
+    """The finaliser of MurmurHash3, in place, for a contiguous array."""
+    flat = values.reshape(-1)
+    spare = np.empty(min(flat.size, _CACHED), dtype=np.uint64)
+    for begin in range(0, flat.size, _CACHED):
+        block = flat[begin : begin + _CACHED]
+        shifted = spare[: block.size]
+        np.right_shift(block, _SHIFT, out=shifted)
+        np.bitwise_xor(block, shifted, out=block)
+        np.multiply(block, _FIRST, out=block)
+        np.right_shift(block, _SHIFT, out=shifted)
+        np.bitwise_xor(block, shifted, out=block)
+        np.multiply(block, _SECOND, out=block)
+        np.right_shift(block, _SHIFT, out=shifted)
+        np.bitwise_xor(block, shifted, out=block)
+    return values
+
+
+def utf8(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
+    """The UTF-8 of a batch with eight zero bytes behind it, and where each code point begins (None: ASCII)."""
+    if texts.points.dtype == np.uint8:
+        return np.concatenate([texts.points, np.zeros(8, dtype=np.uint8)]), None
+    data = np.frombuffer(texts.points.tobytes().decode("utf-32-le").encode() + bytes(8), dtype=np.uint8)
+    # Each byte that does not continue a code point begins one; the first of the eight zeros marks the end.
+    return data, np.flatnonzero((data & 0xC0) != 0x80)[: texts.points.size + 1]
+
+
+def lanes_of(data: NDArray[np.uint8]) -> Hashes:
+    """A view of the eight bytes that begin at each place."""
+    return np.ndarray((data.size - 7,), dtype="<u8", buffer=data, strides=(1,))
+
+
+def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
+    """The hash, as defined above, of some stretches of bytes."""
+    lanes = lanes_of(data)
+    hashes: Hashes = lanes[begins]
+    hashes &= np.take(_MASKS, lengths, mode="clip")
+    if seed:
+        hashes ^= np.uint64(seed)
+    fmix64(hashes)
+    longer, done = np.flatnonzero(lengths > 8), 8
+    while longer.size:
+        chunk = lanes[begins[longer] + done]
+        chunk &= np.take(_MASKS, lengths[longer] - done, mode="clip")
+        chunk ^= hashes[longer]
+        hashes[longer] = fmix64(chunk)
+        done += 8
+        longer = longer[lengths[longer] > done]
+    return hashes
+
+
+def words(texts: Texts) -> Words:
+    """Find the words of each text."""
+    begins, ends = _ascii_words(texts) if texts.points.dtype == np.uint8 else _unicode_words(texts)
+    begins, ends = _cut(begins, ends)
+    starts = np.searchsorted(begins, texts.starts)
+    data, offsets = utf8(texts)
+    if offsets is None:
+        return Words(data, begins, ends - begins, starts)
+    begins = offsets[begins]
+    return Words(data, begins, offsets[ends] - begins, starts)
+
+
+def word_tokens(found: Words, seed: int) -> Tokens:
+    """A token for each word."""
+    return Tokens(chained(found.data, found.begins, found.lengths, seed), found.starts)
+
+
+def _ascii_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    points = texts.points
+    inside = np.zeros(points.size + 1, dtype=np.bool_)
+    np.less(points - np.uint8(ord("a")), 26, out=inside[:-1])
+    inside[:-1] |= (points - np.uint8(ord("0"))) < 10
+    inside[:-1] |= points == ord("_")
+    return _runs(inside, texts.starts)
+
+
+def _runs(inside: NDArray[np.bool_], starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Begins and ends of the runs of True, none across two texts. `inside` has one False more than there are points."""
+    edges = np.flatnonzero(inside[1:] != inside[:-1])
+    edges += 1
+    # Where the first point is inside there is no edge before it, and none between two texts whose points are.
+    met = starts[1:-1]
+    met = np.unique(met[(met > 0) & (met < inside.size - 1)])
+    met = met[inside[met] & inside[met - 1]]
+    first = [0] if inside[0] else []
+    if met.size or first:
+        extra = np.concatenate([np.array(first, dtype=np.int64), np.repeat(met, 2)])
+        edges = np.insert(edges, np.searchsorted(edges, extra), extra)
+    return edges[::2].copy(), edges[1::2].copy()
+
+
+def classify(points: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """The class of each code point, learnt when it is first seen."""
+    classes: NDArray[np.uint8] = np.take(_classes, points)
+    if classes.size and not classes.all():
+        for point in np.unique(points[classes == 0]).tolist():
+            _classes[point] = _class_of(point)
+        classes = np.take(_classes, points)
+    return classes
+
+
+def _class_of(point: int) -> int:
+    letter = chr(point)
+    category = unicodedata.category(letter)
+    if category.startswith("M"):
+        return _MARK
+    if not (letter.isalnum() or letter == "_"):
+        return _OTHER
+    if category != "Nd" and any(low <= point <= high for low, high in _SPACELESS):
+        return _ALONE
+    return _WORD
+
+
+def _unicode_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    classes = classify(texts.points.astype(np.uint32, copy=False))
+    inside = np.zeros(classes.size + 1, dtype=np.bool_)
+    np.greater(classes, _OTHER, out=inside[:-1])
+    begins, ends = _runs(inside, texts.starts)
+    alone = np.flatnonzero(classes == _ALONE)
+    if not alone.size:
+        return begins, ends
+    # A letter that stands alone begins a word, and so does what follows it and its marks.
+    marks = classes == _MARK
+    after = alone + 1
+    run = np.flatnonzero(marks[np.minimum(after, classes.size - 1)] & (after < classes.size))
+    while run.size:
+        after[run] += 1
+        run = run[(after[run] < classes.size) & marks[np.minimum(after[run], classes.size - 1)]]
+    first = np.zeros(classes.size + 1, dtype=np.bool_)
+    first[begins] = True
+    first[alone] = True
+    first[after] = inside[after]
+    begins = np.flatnonzero(first)
+    # A word ends with its run or where the next word begins, whichever comes first.
+    run_ends = ends[np.searchsorted(ends, begins, side="right")]
+    return begins, np.minimum(run_ends, np.append(begins[1:], classes.size))
+
+
+def _cut(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    lengths = ends - begins
+    if not lengths.size or lengths.max() <= LONGEST_WORD:
+        return begins, ends
+    pieces = -(-lengths // LONGEST_WORD)
+    which = np.repeat(np.arange(begins.size), pieces)
+    nth = np.arange(which.size) - (np.cumsum(pieces) - pieces)[which]
+    begins = begins[which] + nth * LONGEST_WORD
+    return begins, np.minimum(begins + LONGEST_WORD, ends[which])
+
+
+class _Memo:
+    """Soundex tokens by word hash, in a table of fixed size where a newer word may displace an older one."""
+
+    SLOT_BITS = 16  # 1 MB; more than the distinct words of most batches
+
+    def __init__(self) -> None:
+        self.rows = np.zeros((1 << self.SLOT_BITS, 2), dtype=np.uint64)
+        self.lock = threading.Lock()
+
+    def look_up(self, hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
+        """The values, and the places of the hashes that are not in the table."""
+        with self.lock:
+            rows = self.rows[hashes >> np.uint64(64 - self.SLOT_BITS)]
+        return rows[:, 1].copy(), np.flatnonzero(rows[:, 0] != hashes)
+
+    def learn(self, hashes: Hashes, values: Hashes) -> None:
+        with self.lock:
+            self.rows[hashes >> np.uint64(64 - self.SLOT_BITS)] = np.column_stack([hashes, values])
+
+
+_memo = _Memo()
+
+
+def soundex_tokens(found: Words, seed: int) -> Tokens:
+    """A token for the Soundex code of each word; a word that has none stands for itself.
+
+    The code is known for words made of ASCII letters once their accents are stripped. Any other word would
+    lose most of what it says (Soundex of a Russian word is nothing), so its own hash is kept.
+    """
+    plain = chained(found.data, found.begins, found.lengths, 0)  # the memo outlives the secret
+    tokens, missing = _memo.look_up(plain)
+    if missing.size:
+        distinct, first, inverse = np.unique(plain[missing], return_index=True, return_inverse=True)
+        places = missing[first]
+        codes = _soundex_codes(found, places)
+        _memo.learn(distinct, codes)
+        tokens[missing] = codes[inverse]
+    # A code of four ASCII characters is kept as its chunk; 0 says that there is none.
+    verbatim = np.flatnonzero(tokens == 0)
+    if seed:
+        tokens ^= np.uint64(seed)
+    fmix64(tokens)
+    if verbatim.size:
+        tokens[verbatim] = chained(found.data, found.begins[verbatim], found.lengths[verbatim], seed)
+    return Tokens(tokens, found.starts)
+
+
+def _soundex_codes(found: Words, places: NDArray[np.int64]) -> Hashes:
+    data = found.data.tobytes()
+    codes = np.zeros(places.size, dtype=np.uint64)
+    for i, (begin, length) in enumerate(zip(found.begins[places].tolist(), found.lengths[places].tolist())):
+        codes[i] = soundex_chunk(data[begin : begin + length].decode())
+    return codes
+
+
+def soundex_chunk(word: str) -> int:
+    """The Soundex code of a word as one chunk, or 0."""
+    if not word.isascii():
+        word = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    if not (word.isascii() and word.isalpha()):
+        return 0
+    return int.from_bytes(jellyfish.soundex(word).encode(), "little")

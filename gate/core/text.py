@@ -1,0 +1,233 @@
+"""Normalisation: the one form in which texts are compared, for a whole batch at once.
+
+A text is folded code point by code point with the NFKC_Casefold mapping (compatibility forms unified, case removed,
+invisible code points such as soft hyphens and joiners dropped), composed to NFC, and its white space is reduced to
+single spaces between other characters. Doing it twice changes nothing.
+
+The mapping of a code point comes from a table that is filled as code points are first seen, which is several times
+faster than `str.casefold` and `unicodedata.normalize` on each text; those are only asked where code points can interact
+(marks that compose or stand in the wrong order). ASCII needs no table: arithmetic on bytes does it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.errors import BadDocument
+
+Points = NDArray[np.uint8] | NDArray[np.uint32]
+
+_SPACE = 0x20
+
+# An entry of the fold table: what the code point becomes, and what has to be known about that.
+#   31 unseen  30 becomes more or fewer than one code point  29 may compose with what precedes  28..21 combining class
+_FOLDED = np.uint32(0x1FFFFF)
+_CLASS_SHIFT = np.uint32(21)
+_COMPOSES = np.uint32(1 << 29)
+_EXPANDS = np.uint32(1 << 30)
+_UNSEEN = np.uint32(1 << 31)
+_table = np.full(0x110000, _UNSEEN, dtype=np.uint32)
+_expansions: dict[int, NDArray[np.uint32]] = {}
+
+# Default_Ignorable_Code_Point, which Python's unicodedata does not tell. Unicode reserves these ranges for good.
+_INVISIBLE = (
+    (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Normalised texts back to back: text i is `points[starts[i]:starts[i + 1]]`.
+
+    `points` holds bytes if every text is ASCII, otherwise code points. Nothing that is computed from it may depend
+    on which of the two it is: that is an accident of the batch.
+    """
+
+    points: Points
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+
+def normalise(texts: Sequence[str]) -> Texts:
+    """Fold, compose and reduce white space, as the module says. A lone surrogate is a BadDocument."""
+    stripped = [text.strip() for text in texts]
+    starts = np.zeros(len(stripped) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, stripped), dtype=np.int64, count=len(stripped)), out=starts[1:])
+    joined = "".join(stripped)
+    if joined.isascii():
+        return _single_spaced(_folded_ascii(joined), starts)
+    try:
+        raw = np.frombuffer(joined.encode("utf-32-le"), dtype="<u4")
+    except UnicodeEncodeError as exc:
+        raise BadDocument("bad_text", "a text holds a lone surrogate; send well-formed Unicode") from exc
+    normal = _single_spaced(*_folded(raw, starts))
+    # What folds to nothing but ASCII (full-width letters, say) is ASCII.
+    if not normal.points.size or int(normal.points.max()) < 128:
+        return Texts(normal.points.astype(np.uint8), normal.starts)
+    return normal
+
+
+def content_ids(texts: Texts, secret: bytes = b"") -> list[bytes]:
+    """16 bytes for each text: equal exactly if the normalised texts are.
+
+    MurmurHash3 x64 128 of the UTF-8; with a secret, keyed BLAKE2b instead, so that nobody without the secret can
+    make or recognise a content id.
+    """
+    if not secret:
+        return [mmh3.mmh3_x64_128_digest(data) for data in encoded(texts)]
+    key = secret if len(secret) <= 64 else hashlib.blake2b(secret).digest()
+    return [hashlib.blake2b(data, key=key, digest_size=16).digest() for data in encoded(texts)]
+
+
+def encoded(texts: Texts) -> list[bytes]:
+    """The UTF-8 of each normalised text."""
+    data, bounds = texts.points.tobytes(), texts.starts.tolist()
+    if texts.points.dtype == np.uint8:
+        return [data[i:j] for i, j in pairwise(bounds)]
+    text = data.decode("utf-32-le")
+    return [text[i:j].encode() for i, j in pairwise(bounds)]
+
+
+def fold(point: int) -> str:
+    """NFKC_Casefold of one code point, with white space as a space: the definition that the table caches."""
+    before, text = "", chr(point)
+    while text != before:
+        before = text
+        visible = "".join(c for c in unicodedata.normalize("NFKC", text) if not _invisible(ord(c)))
+        text = unicodedata.normalize("NFKC", visible.casefold())
+    return "".join(" " if c.isspace() else c for c in text)
+
+
+def _invisible(point: int) -> bool:
+    return any(low <= point <= high for low, high in _INVISIBLE)
+
+
+@cache
+def _composing() -> frozenset[int]:
+    """Code points that may compose with the one before (NFC_Quick_Check=Maybe)."""
+    found = set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))  # Hangul vowels and final consonants
+    for point in range(0xC0, 0x1E000):  # no canonical pair lies outside
+        parts = unicodedata.decomposition(chr(point)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            found.add(int(parts[1], 16))
+    return frozenset(found)
+
+
+def _learn(points: NDArray[np.uint32]) -> None:
+    """Fill the table for these code points."""
+    for point in np.unique(points).tolist():
+        folded = fold(point)
+        if len(folded) == 1:
+            target = ord(folded)
+            entry = target | unicodedata.combining(folded) << int(_CLASS_SHIFT)
+            _table[point] = entry | (int(_COMPOSES) if target in _composing() else 0)
+        else:
+            _expansions[point] = np.frombuffer(folded.encode("utf-32-le"), dtype="<u4")
+            _table[point] = int(_EXPANDS) | point
+
+
+def _looked_up(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    entries: NDArray[np.uint32] = np.take(_table, points)
+    if entries.size and entries.max() >= _UNSEEN:
+        _learn(points[entries == _UNSEEN])
+        entries = np.take(_table, points)
+    return entries
+
+
+def _folded_ascii(text: str) -> NDArray[np.uint8]:
+    points = np.frombuffer(text.lower().encode("ascii"), dtype=np.uint8)
+    # str.isspace in ASCII: 9 to 13, 28 to 31, and the space itself. Subtraction wraps, so one comparison tests a range.
+    white = (points - np.uint8(9)) < 5
+    white |= (points - np.uint8(28)) < 4
+    places = np.flatnonzero(white)
+    if not places.size:
+        return points
+    points = points.copy()
+    points[places] = _SPACE
+    return points
+
+
+def _folded(raw: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The folded and composed code points of a batch, white space still in runs."""
+    entries = _looked_up(raw)
+    seen = int(np.bitwise_or.reduce(entries))
+    if seen & int(_EXPANDS):
+        raw, starts = _expanded(entries, starts)
+        entries = _looked_up(raw)
+        seen = int(np.bitwise_or.reduce(entries))
+    if seen <= int(_FOLDED):
+        return entries, starts
+    points = entries & _FOLDED
+    classes = (entries >> _CLASS_SHIFT).astype(np.uint8)
+    suspect = entries >= _COMPOSES
+    suspect[1:] |= (classes[1:] != 0) & (classes[1:] < classes[:-1])  # out of order
+    if not suspect.any():
+        return points, starts
+    return _composed(points, starts, np.flatnonzero(suspect))
+
+
+def _expanded(entries: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Put in place what one code point becomes if that is not exactly one."""
+    where = np.flatnonzero(entries >= _EXPANDS)
+    parts = [_expansions[point] for point in (entries[where] & _FOLDED).tolist()]
+    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    repeats = np.ones(entries.size, dtype=np.int64)
+    repeats[where] = lengths
+    points = np.repeat(entries & _FOLDED, repeats)
+    growth = np.zeros(where.size + 1, dtype=np.int64)
+    np.cumsum(lengths - 1, out=growth[1:])
+    first = where + growth[:-1]
+    inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    points[np.repeat(first, lengths) + inside] = np.concatenate(parts)
+    return points, starts + growth[np.searchsorted(where, starts)]
+
+
+def _composed(
+    points: NDArray[np.uint32], starts: NDArray[np.int64], suspects: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Compose the texts that hold a suspect; the others are in NFC already."""
+    touched = np.unique(np.searchsorted(starts, suspects, side="right") - 1).tolist()
+    pieces, lengths, done = [], np.diff(starts), 0
+    for i in touched:
+        begin, end = int(starts[i]), int(starts[i + 1])
+        text = unicodedata.normalize("NFC", points[begin:end].tobytes().decode("utf-32-le"))
+        composed = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+        pieces += [points[done:begin], composed]
+        lengths[i], done = composed.size, end
+    pieces.append(points[done:])
+    bounds = np.zeros_like(starts)
+    np.cumsum(lengths, out=bounds[1:])
+    return np.concatenate(pieces), bounds
+
+
+def _single_spaced(points: Points, starts: NDArray[np.int64]) -> Texts:
+    """Reduce runs of spaces to one and drop those at the ends of texts."""
+    spaces = points == _SPACE
+    points, starts = _without(points, starts, np.flatnonzero(spaces[1:] & spaces[:-1]) + 1)
+    # At either end of a text one space may be left. (A run across two texts has lost what the second had of it.)
+    begins, ends = starts[:-1], starts[1:]
+    edges = np.concatenate([begins[begins < ends], ends[begins < ends] - 1])
+    points, starts = _without(points, starts, np.unique(edges[points[edges] == _SPACE]))
+    return Texts(points, starts)
+
+
+def _without(points: Points, starts: NDArray[np.int64], places: NDArray[np.int64]) -> tuple[Points, NDArray[np.int64]]:
+    """Delete some places, given in rising order."""
+    if not places.size:
+        return points, starts
+    keep = np.ones(points.size, dtype=np.bool_)
+    keep[places] = False
+    return points[keep], starts - np.searchsorted(places, starts)

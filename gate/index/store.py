@@ -1,0 +1,160 @@
+"""What an index backend must supply: a handful of batch primitives, and nothing that decides.
+
+    documents   document id -> its contents, each with the answer it was given
+    contents    content id  -> entry                    (set if absent)
+    entries     entry       -> record: owner, body, and a registration that is written once
+    buckets     key         -> postings (entry, tag)    (append only, until the entry dies)
+    tickets     a counter
+
+An entry is one life of one content in the index. Its number is never used twice, so whoever meets a posting
+whose record is gone may throw the posting away: that entry cannot come back. A content that is checked in
+again after a delete gets a new entry. Its upper 32 bits are those of its content id: a backend may keep both together.
+
+Each primitive is atomic per record, per bucket and per document, not across them. All are idempotent: a call
+that is sent twice changes nothing, and answers what stands. `gate.index.claim` relies on no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+
+
+class Holder(NamedTuple):
+    """A document that brought a content."""
+
+    document_id: str
+    version: str | None
+
+
+class Record(NamedTuple):
+    """One entry. Of `ticket` and `duplicate_of` at most one is set, once, for the life of the entry."""
+
+    entry: int
+    content: bytes
+    holders: tuple[Holder, ...]  # the first is the owner
+    body: bytes
+    ticket: int = 0
+    duplicate_of: int = 0
+    dead: bool = False
+
+    @property
+    def owner(self) -> Holder:
+        return self.holders[0]
+
+    @property
+    def registered(self) -> bool:
+        return bool(self.ticket or self.duplicate_of)
+
+
+class Enrolment(NamedTuple):
+    """A wish to enter: it is granted if nobody holds the content yet."""
+
+    document_id: str
+    version: str | None
+    content: bytes
+    entry: int
+    body: bytes
+    share: bool = False  # join the holders of a content that is there already
+
+
+class Standing(NamedTuple):
+    """What stands after an enrolment: the record of the content, the document's earlier answer, its other contents."""
+
+    record: Record
+    answer: bytes | None
+    others: tuple[bytes, ...]
+
+
+class Registration(NamedTuple):
+    entry: int
+    ticket: int = 0
+    duplicate_of: int = 0
+
+
+class Memory(NamedTuple):
+    """An answer to keep. It replaces `replacing` and nothing else (None: only if there is no answer yet)."""
+
+    document_id: str
+    content: bytes
+    answer: bytes
+    replacing: bytes | None = None
+
+
+class Held(NamedTuple):
+    """One content of a document, as the document's own record has it. The stamp is the entry number of the latest
+    wish: it changes with every enrolment, so that a delete takes away no more than it has seen."""
+
+    content: bytes
+    version: str | None
+    answer: bytes | None
+    stamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Postings of many buckets, flat: `counts[i]` of them belong to the i-th key asked for."""
+
+    counts: NDArray[np.int64]
+    entries: Keys
+    tags: Keys
+    mark: int  # hand it back as `since` to read only what came after; opaque, and the store may return more
+    capped: NDArray[np.bool_]  # the bucket was longer than the limit
+
+
+class Store(Protocol):
+    """The primitives. Coroutines, because one backend waits for a network; the embedded ones never suspend."""
+
+    async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+        """Add the content to the document's record and stamp it; then set content -> entry and its record if absent."""
+
+    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
+        """The postings of each key, at least those appended after the mark `since`."""
+
+    async def records(self, entries: Sequence[int]) -> list[Record | None]: ...
+
+    async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
+        """Add each posting to its bucket if it is not there."""
+
+    async def draw(self, count: int) -> int:
+        """Take `count` tickets; the first of them. Tickets only ever rise."""
+
+    async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
+        """Set if absent; the record that stands, or None where the entry is dead or gone."""
+
+    async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
+        """Keep answers; the answer that stands, or None where the document no longer has that content."""
+
+    async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
+        """The living or dying entry of each content."""
+
+    async def document(self, document_id: str) -> tuple[Held, ...]:
+        """The contents of one document; empty if it is unknown."""
+
+    async def disown(self, entry: int, document_id: str) -> Record | None:
+        """Take a document from the holders; the entry dies with its last one. The record afterwards (`dead` if it died;
+        a dead record keeps its body and its last holder, so that its postings can be found). None: no such entry."""
+
+    async def bury(self, entry: int) -> Record | None:
+        """Let the entry die, whoever holds it. The record afterwards; None: no such entry."""
+
+    async def withdraw(self, keys: Keys, entries: Keys) -> None:
+        """Remove each entry from its bucket."""
+
+    async def erase(self, entry: int) -> None:
+        """Remove a dead entry's record, and its content's pointer if that still points to it."""
+
+    async def forget(self, document_id: str, held: Sequence[Held]) -> None:
+        """Remove these contents from the document's record where the stamp is still the one given, and the record with
+        its last one."""
+
+    async def info(self) -> dict[str, int]:
+        """Counts, and bytes by part, for people. May walk the whole index."""
+
+    async def close(self) -> None: ...

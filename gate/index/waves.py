@@ -1,0 +1,78 @@
+"""Documents of one batch meet each other before they meet the index.
+
+Claiming a whole batch at once would be sound, but copies inside it would all be appended before they see each
+other. So the first of each family goes ahead, and the others follow when it holds its ticket: they are then
+registered as duplicates and nothing of them is stored. Versions of one document go one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gate.core.methods import Method
+from gate.core.profile import Profile
+from gate.core.verify import verify
+from gate.index.claim import Claim, Index, Outcome
+
+
+def alike_within(method: Method, profile: Profile, bodies: Sequence[bytes]) -> list[set[int]]:
+    """For each body, the earlier ones of the batch that it is alike to."""
+    earlier: list[set[int]] = [set() for _ in bodies]
+    kept, probes = method.postings(bodies), method.probes(bodies)
+    if not len(kept):
+        return earlier
+    order = np.argsort(kept.keys, kind="stable")
+    keys, rows, tags = kept.keys[order], kept.rows[order], kept.tags[order]
+    first = np.searchsorted(keys, probes.keys, side="left")
+    counts = np.searchsorted(keys, probes.keys, side="right") - first
+    probe_of = np.repeat(np.arange(len(probes)), counts)
+    there = np.arange(len(probe_of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[probe_of]
+    left, right = probes.rows[probe_of], rows[there]
+    met = right < left
+    probe_of, there, left, right = probe_of[met], there[met], left[met], right[met]
+    close = np.bitwise_count(tags[there] ^ probes.tags[probe_of]) <= probes.radii[probe_of]
+    pairs = np.unique(left[close] * len(bodies) + right[close])
+    lefts, rights = (side.tolist() for side in np.divmod(pairs, len(bodies)))
+    found = verify(method, profile, [bodies[i] for i in lefts], [bodies[i] for i in rights])
+    for i, j, likeness in zip(lefts, rights, found, strict=True):
+        if likeness is not None:
+            earlier[i].add(j)
+    return earlier
+
+
+async def claim_batch(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
+    """Claim a batch in waves; the outcomes in the order of the claims."""
+    earlier = alike_within(method, profile, [claim.body for claim in claims])
+    outcomes: dict[int, Outcome] = {}
+    remaining = list(range(len(claims)))
+    while remaining:
+        leaders: list[int] = []
+        followers: list[int] = []
+        later: list[int] = []
+        documents: set[str] = set()
+        leader_of: dict[bytes, int] = {}
+        ahead: set[int] = set()
+        for i in remaining:
+            claim = claims[i]
+            if claim.document_id in documents:
+                later.append(i)
+            elif claim.content in leader_of or (profile.index == "principals" and earlier[i] & ahead):
+                followers.append(i)
+            else:
+                leaders.append(i)
+                ahead.add(i)
+                leader_of[claim.content] = i
+            documents.add(claim.document_id)
+        outcomes.update(zip(leaders, await index.claim([claims[i] for i in leaders]), strict=True))
+        # A leader that was itself a copy of something older is not in the index: its followers line up again.
+        ready = [
+            i
+            for i in followers
+            if claims[i].content in leader_of or any(outcomes[j].record.ticket for j in earlier[i] & ahead)
+        ]
+        if ready:
+            outcomes.update(zip(ready, await index.claim([claims[i] for i in ready]), strict=True))
+        remaining = sorted(set(followers) - set(ready) | set(later))
+    return [outcomes[i] for i in range(len(claims))]

@@ -1,0 +1,22 @@
+"""The bounds that keep one document, one batch or one crowded bucket from taking the whole machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is refused, cut or capped. A verdict says so when a cap was hit; nothing is dropped in silence."""
+
+    max_document_chars: Positive = 5_000_000  # a longer document is dead-lettered: its kernels would need about 100 MB
+    max_features: Positive = 2_000_000  # features signed of one document; the rest is left out and the verdict degraded
+    max_matches: Positive = 10  # matches named in a verdict, best first
+    max_candidates: Positive = 256  # candidates verified of one document
+    max_bucket: Positive = 4096  # postings read of one bucket: a template shared by everybody fills it
+    batch_documents: Positive = 256  # the kernels gain little beyond, and latency grows
+    batch_chars: Positive = 2_000_000  # bounds the memory of a batch; a longer document is a batch of its own

@@ -1,0 +1,157 @@
+"""The way of a document, and the only owner of the order of its steps.
+
+    check-ins -> normalise -> sign -> claim -> verdicts
+
+Whole batches go through; sources and sinks only feed it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gate.core.judge import Answer
+from gate.core.methods import Method
+from gate.core.profile import Profile
+from gate.core.text import content_ids, normalise
+from gate.errors import BadDocument
+from gate.index.claim import Claim, Index, Outcome
+from gate.index.store import Record
+from gate.index.waves import claim_batch
+from gate.limits import Limits
+from gate.model import CheckIn, Match, Verdict
+
+T = TypeVar("T")
+
+
+def run_now(steps: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, as those over an embedded store do not, without an event loop."""
+    try:
+        steps.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    steps.close()
+    raise RuntimeError("an embedded store must not wait")
+
+
+def admit(document: CheckIn, limits: Limits) -> None:
+    """Refuse what cannot be judged, by a `BadDocument` that says why."""
+    if not document.document_id:
+        raise BadDocument("bad_field", "document_id: is empty; give every document an id")
+    if len(document.text) > limits.max_document_chars:
+        raise BadDocument(
+            "too_large",
+            f"text: has {len(document.text)} characters, over max_document_chars = {limits.max_document_chars}; "
+            "raise that limit or split the document",
+        )
+    if not document.text.isascii():
+        try:
+            document.text.encode()
+        except UnicodeEncodeError as exc:
+            raise BadDocument(
+                "bad_text", f"text: has a lone surrogate at character {exc.start}; encode the text as valid Unicode"
+            ) from None
+
+
+def batches(documents: Iterable[CheckIn], limits: Limits) -> Iterator[list[CheckIn]]:
+    """Cut a stream into batches bounded in documents and characters."""
+    batch: list[CheckIn] = []
+    characters = 0
+    for document in documents:
+        if batch and (len(batch) >= limits.batch_documents or characters + len(document.text) > limits.batch_chars):
+            yield batch
+            batch, characters = [], 0
+        batch.append(document)
+        characters += len(document.text)
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A batch after the pure steps: what the index will be asked, and how many features each document has."""
+
+    documents: Sequence[CheckIn]
+    claims: list[Claim]
+    features: list[int]
+
+
+class Pipeline:
+    """Signs on whatever thread calls it, claims wherever the store lives."""
+
+    def __init__(self, index: Index, method: Method, profile: Profile, *, secret: bytes = b"") -> None:
+        self.index = index
+        self.method = method
+        self.profile = profile
+        self._secret = secret
+
+    def sign(self, documents: Sequence[CheckIn]) -> Signed:
+        """Normalise and sign: pure and busy, so a service calls it outside its event loop."""
+        texts = normalise([document.text for document in documents])
+        contents = content_ids(texts, self._secret)
+        signatures = self.method.sign(texts)
+        lengths = np.diff(texts.starts).tolist()
+        claims = [
+            Claim(document_id=d.document_id, version=d.version, content=content, body=body, empty=not length)
+            for d, content, body, length in zip(documents, contents, signatures.bodies, lengths, strict=True)
+        ]
+        return Signed(documents, claims, signatures.features)
+
+    async def check_in(self, signed: Signed) -> list[Verdict]:
+        """Claim a place for every document, and say what became of it."""
+        outcomes = await claim_batch(self.index, self.method, self.profile, signed.claims)
+        return self._verdicts(signed, outcomes)
+
+    async def check(self, signed: Signed) -> list[Verdict]:
+        """Judge against the index without entering it."""
+        return self._verdicts(signed, await self.index.look(signed.claims))
+
+    def _verdicts(self, signed: Signed, outcomes: Sequence[Outcome]) -> list[Verdict]:
+        return [
+            self.verdict(claim, outcome.answer, outcome.named, features=features)
+            for claim, outcome, features in zip(signed.claims, outcomes, signed.features, strict=True)
+        ]
+
+    def verdict(self, claim: Claim, answer: Answer, named: dict[int, Record], *, features: int | None) -> Verdict:
+        """Dress an answer for the outside, with names instead of entries."""
+        print_ = self.method.fingerprint(claim.body)
+        group = named.get(answer.group)
+        return Verdict(
+            document_id=claim.document_id,
+            version=claim.version,
+            similar=answer.similar,
+            relation=answer.relation,
+            group=group.owner.document_id if group else claim.document_id,
+            content_id=claim.content.hex(),
+            fingerprint=None if print_ is None else f"{print_:016x}",
+            profile=self.profile.ref,
+            verdict_id=self.verdict_id(claim),
+            features=features,
+            candidates=answer.candidates,
+            matches=tuple(
+                Match(
+                    document_id=named[hit.entry].owner.document_id,
+                    version=named[hit.entry].owner.version,
+                    relation=hit.relation,
+                    distance=hit.distance,
+                    resemblance=hit.resemblance,
+                    containment=hit.containment,
+                )
+                for hit in answer.hits
+            ),
+            degraded=answer.degraded,
+        )
+
+    def verdict_id(self, claim: Claim) -> str:
+        """The same document with the same content under the same profile has the same verdict, and the same id."""
+        parts = (self.profile.ref.encode(), claim.document_id.encode(), claim.content)
+        digest = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            digest.update(len(part).to_bytes(4, "little"))
+            digest.update(part)
+        return digest.hexdigest()

@@ -1,0 +1,376 @@
+"""The messages at the gate's doors: check-ins and deletes in, verdicts and dead letters out.
+
+    line or record ──decode_event──▶ CheckInEvent | DeleteEvent ──.check_in()──▶ model.CheckIn
+                          └─ BadDocument ──▶ Rejected ──.dead_letter()──▶ DeadLetter
+    model.Verdict ──VerdictEvent.of──▶ VerdictEvent ──encode──▶ line or record
+
+Fields are only ever added, with defaults, and unknown ones are let through: either side may be the newer one.
+A message of an error names the field and the remedy and never quotes what the field held.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from gate.errors import BadDocument
+from gate.limits import Limits
+from gate.model import CheckIn, Degraded, Match, Relation, Verdict
+
+SCHEMA_VERSION = 1
+
+# A longer id is a mistake upstream (a text in the wrong field), and every index row would carry it.
+DocumentId = Annotated[str, Meta(min_length=1, max_length=1024)]
+# 64 bits are all that JSON readers agree on; a longer number is to be sent as a string.
+Version = Annotated[str, Meta(max_length=256)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a message was read, so that it can be found again: a line of a file, or an offset of a topic."""
+
+    file: str | None = None
+    line: int | None = None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        if self.topic is not None:
+            return f"{self.topic}[{self.partition}]@{self.offset}"
+        return f"{self.file}:{self.line}"
+
+
+class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A document arrives. Its content is in `text`, or where `content_uri` (file: only) points to."""
+
+    document_id: DocumentId
+    type: Literal["check_in"] = "check_in"
+    version: Version | None = None
+    text: str | None = None
+    content_uri: str | None = None
+    title: str | None = None
+    source: str | None = None
+    metadata: dict[str, Any] | None = None
+    checked_in_at: datetime | None = None
+
+    def check_in(self) -> CheckIn:
+        """The inner value. The number 7 and the string "7" are one version."""
+        if self.text is None:
+            raise BadDocument("no_content", "the content behind field `content_uri` has not been read")
+        version = None if self.version is None else str(self.version)
+        return CheckIn(document_id=self.document_id, text=self.text, version=version, source=self.source)
+
+
+class DeleteEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A document is gone: whatever was refused for its sake may come in again."""
+
+    document_id: DocumentId
+    type: Literal["delete"]
+
+
+Event = CheckInEvent | DeleteEvent
+
+
+class MatchOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A known document that is alike; a measure is null where the profile's method cannot tell it."""
+
+    document_id: str
+    version: str | None
+    relation: Relation
+    distance: int | None = None
+    resemblance: float | None = None
+    containment: float | None = None
+
+    @classmethod
+    def of(cls, match: Match) -> MatchOut:
+        return cls(
+            document_id=match.document_id,
+            version=match.version,
+            relation=match.relation,
+            distance=match.distance,
+            resemblance=match.resemblance,
+            containment=match.containment,
+        )
+
+
+class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one check-in. All but `source` and `judged_at` is the same again when the check-in is repeated."""
+
+    document_id: str
+    version: str | None
+    similar: bool
+    relation: Relation
+    matches: Sequence[MatchOut]
+    group: str
+    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] | None
+    content_id: str
+    profile: str
+    features: int | None  # null: told again from the index, where only the signature is kept
+    candidates: int
+    degraded: Sequence[Degraded]
+    verdict_id: str
+    source: Place | None = None
+    checked_in_at: datetime | None = None
+    judged_at: datetime | None = None
+    schema_version: int = SCHEMA_VERSION
+
+    @classmethod
+    def of(
+        cls,
+        verdict: Verdict,
+        *,
+        source: Place | None = None,
+        checked_in_at: datetime | None = None,
+        judged_at: datetime | None = None,
+    ) -> VerdictEvent:
+        return cls(
+            document_id=verdict.document_id,
+            version=verdict.version,
+            similar=verdict.similar,
+            relation=verdict.relation,
+            matches=tuple(map(MatchOut.of, verdict.matches)),
+            group=verdict.group,
+            fingerprint=verdict.fingerprint,
+            content_id=verdict.content_id,
+            profile=verdict.profile,
+            features=verdict.features,
+            candidates=verdict.candidates,
+            degraded=verdict.degraded,
+            verdict_id=verdict.verdict_id,
+            source=source,
+            checked_in_at=checked_in_at,
+            judged_at=judged_at,
+        )
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that could not be judged, why, and where it is.
+
+    `original` (or `original_base64`, where the bytes are not UTF-8) is filled only for the dead-letter file or topic,
+    so that nothing is lost; what goes to a log or a terminal has neither.
+    """
+
+    reason: str
+    message: str
+    place: Place | None
+    document_id: str | None
+    sha256: str
+    size_bytes: int
+    dead_lettered_at: datetime | None = None
+    schema_version: int = SCHEMA_VERSION
+    original: str | UnsetType = UNSET
+    original_base64: bytes | UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A message that was understood."""
+
+    event: Event
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A message that was not. `raw` is None where it was too long to hold; its hash and size are known all the same."""
+
+    error: BadDocument
+    place: Place | None
+    document_id: str | None
+    sha256: str
+    size_bytes: int
+    raw: bytes | None
+
+    @classmethod
+    def of(cls, error: BadDocument, raw: bytes, *, place: Place | None) -> Rejected:
+        return cls(
+            error=error,
+            place=place,
+            document_id=identify(raw),
+            sha256=hashlib.sha256(raw).hexdigest(),
+            size_bytes=len(raw),
+            raw=raw,
+        )
+
+    def dead_letter(self, *, at: datetime | None = None, keep_original: bool = False) -> DeadLetter:
+        original: str | UnsetType = UNSET
+        original_base64: bytes | UnsetType = UNSET
+        if keep_original and self.raw is not None:
+            try:
+                original = self.raw.decode("utf-8")
+            except UnicodeDecodeError:
+                original_base64 = self.raw
+        return DeadLetter(
+            reason=self.error.code,
+            message=str(self.error),
+            place=self.place,
+            document_id=self.document_id,
+            sha256=self.sha256,
+            size_bytes=self.size_bytes,
+            dead_lettered_at=at,
+            original=original,
+            original_base64=original_base64,
+        )
+
+
+def decode_event(raw: bytes, *, where: Place | None = None, limits: Limits) -> Event:
+    """The event in one message; BadDocument says which field is wrong and what to do about it.
+
+    The common case is one pass. Whatever goes wrong is looked at again, slowly, for the sake of a good answer.
+    """
+    try:
+        event: Event = _check_in.decode(raw)
+    except msgspec.ValidationError as exc:
+        event = _delete(raw, exc, where)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+        raise _unreadable(raw, exc, where) from exc
+    if isinstance(event, CheckInEvent):
+        if event.text is None and event.content_uri is None:
+            raise _bad("no_content", "neither field `text` nor `content_uri` is given: send one of them", where)
+        if event.text is not None and event.content_uri is not None:
+            raise _bad("bad_field", "fields `text` and `content_uri` are both given: send one of them", where)
+        if event.text is not None and len(event.text) > limits.max_document_chars:
+            raise _bad("too_large", too_large("text", limits), where)
+    return event
+
+
+def too_large(field: str, limits: Limits) -> str:
+    """The message for a content that is too long, wherever that is noticed."""
+    return (
+        f"field `{field}`: the content has more than {limits.max_document_chars} characters: "
+        "cut the document in parts, or raise limits.max_document_chars"
+    )
+
+
+def identify(raw: bytes) -> str | None:
+    """The document id in a message that may be broken otherwise; None if there is no telling."""
+    try:
+        found = _head.decode(raw).document_id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = _leniently(raw).get("document_id")
+    try:
+        return msgspec.convert(found, DocumentId) if found is not None and not _surrogates(found) else None
+    except msgspec.ValidationError:
+        return None
+
+
+def encode(message: VerdictEvent | DeadLetter | Event) -> bytes:
+    """One line of JSON, without its end."""
+    return _encoder.encode(message)
+
+
+def decode_verdict(raw: bytes) -> VerdictEvent:
+    """A verdict read back, by whoever consumes them."""
+    return _verdict.decode(raw)
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON Schema of each message, by file name."""
+    content = Meta(extra_json_schema={"anyOf": [{"required": ["text"]}, {"required": ["content_uri"]}]})
+    messages: dict[str, Any] = {
+        "check_in": Annotated[CheckInEvent, content],
+        "delete": DeleteEvent,
+        "verdict": VerdictEvent,
+        "dead_letter": DeadLetter,
+    }
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {f"{name}.json": dialect | msgspec.json.schema(message) for name, message in messages.items()}
+
+
+class _Head(msgspec.Struct):
+    """As much of a message as tells what it is."""
+
+    type: Any = "check_in"
+    document_id: Any = None
+
+
+_check_in = msgspec.json.Decoder(CheckInEvent)
+_deletion = msgspec.json.Decoder(DeleteEvent)
+_head = msgspec.json.Decoder(_Head)
+_verdict = msgspec.json.Decoder(VerdictEvent)
+_encoder = msgspec.json.Encoder()
+
+_KNOWN = frozenset(CheckInEvent.__struct_fields__)
+_PATH = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
+_MISSING = re.compile(r"missing required field `(?P<field>\w+)`")
+
+
+def _bad(code: str, message: str, where: Place | None) -> BadDocument:
+    return BadDocument(code, message if where is None else f"{where}: {message}")
+
+
+def _delete(raw: bytes, exc: msgspec.ValidationError, where: Place | None) -> DeleteEvent:
+    """The delete that did not pass for a check-in; if it is none, why the message is no check-in either."""
+    try:
+        kind = _head.decode(raw).type
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
+        # The first fault found was in a field, but the message is not even JSON; or it is no object at all.
+        if isinstance(worse, msgspec.ValidationError):
+            raise _bad("bad_json", "the line is JSON, but no object: send one object a line", where) from exc
+        raise _unreadable(raw, worse, where) from worse
+    if kind == "delete":
+        try:
+            return _deletion.decode(raw)
+        except msgspec.ValidationError as refused:
+            raise _invalid(refused, where) from refused
+    if kind != "check_in":
+        message = "field `type`: unknown; allowed are `check_in` (or no `type` at all) and `delete`"
+        raise _bad("bad_field", message, where) from exc
+    raise _invalid(exc, where) from exc
+
+
+def _invalid(exc: msgspec.ValidationError, where: Place | None) -> BadDocument:
+    """What msgspec found, in words of ours: its messages name types and bounds, never a value, bar those of `type`."""
+    text = str(exc)
+    if missing := _MISSING.search(text):
+        return _bad("missing_field", f"field `{missing['field']}` is missing: every event needs it", where)
+    path = _PATH.search(text)
+    field = path["path"] if path else "?"
+    finding = _PATH.sub("", text).replace("Expected", "expected").replace("`", "")
+    return _bad("bad_field", f"field `{field}`: {finding}", where)
+
+
+def _unreadable(raw: bytes, exc: Exception, where: Place | None) -> BadDocument:
+    """Why a message cannot be read at all: its nesting, its bytes, half a character, or its JSON."""
+    if isinstance(exc, RecursionError):
+        return _bad("bad_json", "the JSON is nested too deep: flatten `metadata`", where)
+    broken = [name for name, value in _leniently(raw).items() if _surrogates(value)]
+    named = [f"field `{name}`" if name in _KNOWN else "a field that the gate does not read" for name in broken]
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as undecodable:
+        message = f"{', '.join(named) or 'the line'}: not UTF-8 at byte {undecodable.start}: re-encode it as UTF-8"
+        return _bad("bad_utf8", message, where)
+    if named:
+        remedy = "holds half of a surrogate pair, which is no character: repair or drop it upstream"
+        return _bad("bad_text", f"{', '.join(named)}: {remedy}", where)
+    finding = "ends too soon" if "truncated" in str(exc) else str(exc).removeprefix("JSON is malformed: ")
+    return _bad("bad_json", f"the line is not JSON: {finding}: send one object a line", where)
+
+
+def _leniently(raw: bytes) -> dict[str, Any]:
+    """The fields of a message that msgspec refused; bytes that are not UTF-8 become lone surrogates."""
+    try:
+        message = json.loads(raw.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _surrogates(value: Any) -> bool:
+    """Whether there is half a character anywhere in a value that JSON gave."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    except RecursionError:
+        return False
+    return False

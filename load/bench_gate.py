@@ -1,0 +1,259 @@
+"""The whole gate beside its peers: `python -m load.bench_gate [--n 10000] [--json]`.
+
+Every contender gets the same documents in the same order and says of each whether something like it came before:
+signed, looked up, and let in if new. Ours takes batches of 256; the peers take one document at a time, query and then
+insert, as their users do in a stream. rensa has an interface for whole matrices too, which is shown as a contender of
+its own. Speed without recall says nothing, so the recall of the planted copies, by band of their exact Jaccard, stands
+beside it, and so does the share of base documents that were flagged.
+
+Memory is measured apart, in processes of their own, over `--memory-n` documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from gate.model import CheckIn
+from gate.service import Gate
+from load.corpus import Corpus, Kind, Planted
+from load.measure import Contender, Report, Step, interleave
+
+BATCH = 256
+THRESHOLD = 0.7
+PERMUTATIONS = 128
+BANDS = ((0.9, 1.01, "J >= .9"), (0.8, 0.9, ".8 - .9"), (0.7, 0.8, ".7 - .8"))
+_WORD = re.compile(r"\w+")
+
+
+class Stream(Protocol):
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        """Which of the documents are like an earlier one; the others are let in."""
+
+
+class Ours:
+    def __init__(self, profile: str, index: Path | None = None) -> None:
+        self.gate = Gate(profile, index=index)
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        flags: list[bool] = []
+        for start in range(0, len(documents), BATCH):
+            batch = [CheckIn(document_id=d.document_id, text=d.text) for d in documents[start : start + BATCH]]
+            flags += [verdict.similar for verdict in self.gate.check_in(batch)]
+        return flags
+
+
+class GaoyaSimHash:
+    """Within 3 bits: its `hamming_distance` is exclusive. Six blocks are its fastest at a million documents."""
+
+    def __init__(self) -> None:
+        from gaoya.simhash import SimHashStringIndex
+
+        self.index: Any = SimHashStringIndex(64, 6, 4, "word", True, (3, 3))
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        return [_query_insert(self.index, d) for d in documents]
+
+
+class GaoyaMinHash:
+    def __init__(self) -> None:
+        from gaoya.minhash import MinHashStringIndex
+
+        self.index: Any = MinHashStringIndex(32, THRESHOLD, 16, 4, None, "word", True, (3, 3), "smallvec")
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        return [_query_insert(self.index, d) for d in documents]
+
+
+def _query_insert(index: Any, document: Planted) -> bool:
+    if index.query(document.text):
+        return True
+    index.insert_document(document.number, document.text)
+    return False
+
+
+class SimHash1e0ng:
+    """The `simhash` package."""
+
+    def __init__(self) -> None:
+        from simhash import Simhash, SimhashIndex
+
+        self.sign: Any = Simhash
+        self.index: Any = SimhashIndex([], k=3)
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        flags = []
+        for document in documents:
+            signature = self.sign(shingles(document.text))
+            flags.append(bool(self.index.get_near_dups(signature)))
+            if not flags[-1]:
+                self.index.add(document.document_id, signature)
+        return flags
+
+
+class Datasketch:
+    """Its own choice of bands and rows for the threshold; what the bands bring together counts as found."""
+
+    def __init__(self) -> None:
+        from datasketch import MinHash, MinHashLSH
+
+        self.sign: Any = MinHash
+        self.index: Any = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        flags = []
+        for document in documents:
+            signature = self.sign(num_perm=PERMUTATIONS)
+            signature.update_batch([shingle.encode() for shingle in shingles(document.text)])
+            flags.append(bool(self.index.query(signature)))
+            if not flags[-1]:
+                self.index.insert(document.number, signature)
+        return flags
+
+
+class Rensa:
+    """`add` is query, verification and insertion in one call. 32 bands of 4 rows: with fewer it misses more."""
+
+    def __init__(self) -> None:
+        from rensa import RMinHash, RMinHashDeduplicator
+
+        self.sign: Any = RMinHash
+        self.index: Any = RMinHashDeduplicator(THRESHOLD, PERMUTATIONS, True, 32)
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        flags = []
+        for document in documents:
+            signature = self.sign(PERMUTATIONS, 42)
+            signature.update(shingles(document.text))
+            flags.append(not self.index.add(document.document_id, signature))
+        return flags
+
+
+class RensaBatch:
+    """The same by batches: sketches of 256 documents in one call, then `add_pairs`."""
+
+    def __init__(self) -> None:
+        from rensa import RMinHash, RMinHashDeduplicator
+
+        self.sign: Any = RMinHash
+        self.index: Any = RMinHashDeduplicator(THRESHOLD, PERMUTATIONS, True, 32)
+
+    def take(self, documents: Sequence[Planted]) -> list[bool]:
+        flags: list[bool] = []
+        for start in range(0, len(documents), BATCH):
+            batch = documents[start : start + BATCH]
+            sketches = self.sign.from_token_sets([shingles(d.text) for d in batch], PERMUTATIONS, 42)
+            added = self.index.add_pairs([(d.document_id, s) for d, s in zip(batch, sketches)])
+            flags += [not kept for kept in added]
+        return flags
+
+
+def shingles(text: str) -> list[str]:
+    words = _WORD.findall(text.lower())
+    return [" ".join(three) for three in zip(words, words[1:], words[2:])]
+
+
+def contenders_of(folder: Path) -> dict[str, Callable[[], Stream]]:
+    return {
+        "simhash profile": lambda: Ours("simhash"),
+        "standard profile": lambda: Ours("standard"),
+        "standard, SQLite": lambda: Ours("standard", folder / "index.sqlite"),
+        "gaoya SimHash": GaoyaSimHash,
+        "gaoya MinHash": GaoyaMinHash,
+        "simhash (1e0ng)": SimHash1e0ng,
+        "datasketch LSH": Datasketch,
+        "rensa": Rensa,
+        "rensa, batches": RensaBatch,
+    }
+
+
+def feeding(stream: Stream, slices: Sequence[Sequence[Planted]], flags: list[bool]) -> Step:
+    def step(number: int) -> int:
+        flags.extend(stream.take(slices[number]))
+        return len(slices[number])
+
+    return step
+
+
+def quality(documents: Sequence[Planted], flags: Sequence[bool]) -> dict[str, Any]:
+    """Recall in per cent by band, and the per cent of base documents that were flagged."""
+    row: dict[str, Any] = {}
+    for low, high, name in BANDS:
+        found = [flag for d, flag in zip(documents, flags) if d.original is not None and low <= d.jaccard < high]
+        row[f"recall {name}"] = round(100 * sum(found) / len(found), 1) if found else None
+    base = [flag for d, flag in zip(documents, flags) if d.kind is Kind.BASE]
+    row["bases flagged %"] = round(100 * sum(base) / len(base), 2)
+    return row
+
+
+def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Stream:
+    """Documents are made one batch at a time, so that only the index is left when all are through."""
+    with tempfile.TemporaryDirectory() as folder:
+        make = contenders_of(Path(folder))[name]
+        make().take(list(islice(Corpus(seed + 1, BATCH), BATCH)))
+        corpus = iter(Corpus(seed, count))
+        stream = make()
+        mark()
+        while batch := list(islice(corpus, BATCH)):
+            stream.take(batch)
+        return stream
+
+
+def parts(profile: str, count: int, seed: int) -> dict[str, Any]:
+    """What the memory store says of itself, in bytes per document."""
+    ours = Ours(profile)
+    corpus = iter(Corpus(seed, count))
+    while batch := list(islice(corpus, BATCH)):
+        ours.take(batch)
+    info = ours.gate.info()
+    return {"contender": f"{profile} profile"} | {
+        part: round(size / count, 1) for part, size in info.bytes_by_part.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=10_000, help="documents through every contender")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--memory-n", type=int, default=20_000, help="documents for the memory tables; 0: none")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", help="contender by name; may be repeated")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    documents = list(Corpus(arguments.seed, arguments.n))
+    size = -(-len(documents) // (arguments.rounds + 1))
+    slices = [documents[start : start + size] for start in range(0, len(documents), size)]
+    report = Report(
+        "gate",
+        {"n": len(documents), "mean characters": sum(len(d.text) for d in documents) // len(documents), "batch": BATCH},
+    )
+
+    with tempfile.TemporaryDirectory() as folder:
+        makers = contenders_of(Path(folder))
+        chosen = arguments.only or list(makers)
+        flags: dict[str, list[bool]] = {name: [] for name in chosen}
+        contenders = [Contender(name, feeding(makers[name](), slices, flags[name])) for name in chosen]
+        timings = interleave(contenders, rounds=len(slices) - 1, reference=chosen[0])
+    report.add(
+        "documents through the gate",
+        [
+            {
+                "contender": timing.name,
+                "documents/s": round(1e6 / timing.microseconds),
+                "us each": round(timing.microseconds, 1),
+                "speed": round(timing.speed, 3),
+                **quality(documents, flags[timing.name]),
+            }
+            for timing in timings
+        ],
+    )
+    report.show(as_json=arguments.json)
+
+
+if __name__ == "__main__":
+    main()

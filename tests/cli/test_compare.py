@@ -1,0 +1,79 @@
+"""`gate compare`: two texts side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gate.cli import main
+from gate.demo import BREAD, LIGHTHOUSE
+
+
+def gate(*arguments: str | Path, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)], input=stdin)
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> tuple[Path, Path]:
+    left, right = tmp_path / "left.txt", tmp_path / "right.txt"
+    left.write_text(LIGHTHOUSE)
+    right.write_text(LIGHTHOUSE.replace("two goats", "seven geese"))
+    return left, right
+
+
+def test_an_edited_copy_is_alike_and_the_edit_stands_outside_the_brackets(texts: tuple[Path, Path]) -> None:
+    result = gate(*texts)
+    assert result.exit_code == 0, result.stderr
+    assert "alike (near)" in result.stdout
+    assert "sister,]] two goats [[and a cupboard" in result.stdout
+    assert "sister,]] seven geese [[and a cupboard" in result.stdout
+
+
+def test_a_program_gets_measures_and_passages_that_add_up_to_the_texts(texts: tuple[Path, Path]) -> None:
+    told = json.loads(gate(*texts, "--json").stdout)
+    assert told["alike"] is True
+    assert 0.7 < told["resemblance"] < 1.0
+    for path, side in zip(texts, told["passages"]):
+        assert "".join(passage["text"] for passage in side) == path.read_text()
+
+
+def test_without_passages_no_text_is_shown(texts: tuple[Path, Path]) -> None:
+    assert "goats" not in gate(*texts, "--no-passages").stdout
+    assert "passages" not in json.loads(gate(*texts, "--no-passages", "--json").stdout)
+
+
+def test_unrelated_texts_are_not_alike(texts: tuple[Path, Path]) -> None:
+    result = gate(texts[0], "-", stdin=BREAD)
+    assert "not alike" in result.stdout
+
+
+def test_texts_that_differ_in_case_and_space_only_are_exactly_alike(texts: tuple[Path, Path]) -> None:
+    told = json.loads(gate(texts[0], "-", "--json", stdin="\n" + LIGHTHOUSE.upper()).stdout)
+    assert (told["relation"], told["distance"]) == ("exact", 0)
+
+
+def test_two_empty_texts_are_compared_without_an_accident(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    (tmp_path / "b").write_text(" \n")
+    result = gate(tmp_path / "a", tmp_path / "b")
+    assert result.exit_code == 0, result.output
+
+
+def test_standard_input_cannot_be_both_texts() -> None:
+    assert gate("-", "-").exit_code == 2
+
+
+def test_a_binary_file_is_an_error_that_names_it(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\0")
+    result = gate(texts[0], tmp_path / "image.png")
+    assert result.exit_code == 2
+    assert "image.png: is not a text file" in result.stderr
+
+
+def test_control_characters_of_a_text_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one two \x1b]0;title\x07 three four five")
+    result = gate(tmp_path / "a", tmp_path / "a")
+    assert "\x1b" not in result.stdout

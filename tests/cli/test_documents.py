@@ -1,0 +1,214 @@
+"""Commands about documents: check, similar, explain, delete, index info."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gate.cli import main
+from gate.demo import BREAD, LIGHTHOUSE
+
+EDITED = LIGHTHOUSE.replace("three summers", "four summers")
+
+
+def gate(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "notes"
+    (made / "new").mkdir(parents=True)
+    (made / "a.txt").write_text(LIGHTHOUSE)
+    (made / "b.txt").write_text(BREAD)
+    (made / "new" / "c.txt").write_text(EDITED)
+    return made
+
+
+@pytest.fixture
+def index(folder: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "gate.sqlite"
+    assert gate("check", folder, "--index", path).exit_code == 0
+    return path
+
+
+def test_the_files_of_a_folder_are_compared_with_each_other(folder: Path) -> None:
+    result = gate("check", folder, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [(v["document_id"], v["relation"]) for v in lines(result)] == [
+        ("a.txt", "new"),
+        ("b.txt", "new"),
+        ("new/c.txt", "near"),
+    ]
+
+
+def test_the_table_names_each_document_its_verdict_and_its_like(folder: Path) -> None:
+    rows = gate("check", folder).stdout.splitlines()
+    assert rows[3].split()[:3] == ["new/c.txt", "near", "a.txt"]
+    assert rows[-1] == "3 documents: 2 new, 1 near."
+
+
+def test_only_similar_leaves_the_others_out(folder: Path) -> None:
+    assert [v["document_id"] for v in lines(gate("check", folder, "--only-similar", "--json"))] == ["new/c.txt"]
+
+
+def test_similar_documents_fail_the_check_only_if_asked(folder: Path) -> None:
+    assert gate("check", folder).exit_code == 0
+    assert gate("check", folder, "--fail-on-similar").exit_code == 1
+    (folder / "new" / "c.txt").unlink()
+    assert gate("check", folder, "--fail-on-similar").exit_code == 0
+
+
+def test_files_that_are_no_text_are_reported_and_the_rest_goes_on(folder: Path) -> None:
+    (folder / "image.png").write_bytes(b"\x89PNG\r\n\0\0\0secret")
+    (folder / "latin.txt").write_bytes("ein geheimes Stück".encode("latin-1"))
+    (folder / "wide.txt").write_text("secret", encoding="utf-16")
+    result = gate("check", folder)
+    assert result.exit_code == 1
+    assert "image.png: is not a text file" in result.stderr
+    assert "latin.txt: is not UTF-8 (byte 15)" in result.stderr
+    assert "wide.txt: is UTF-16" in result.stderr
+    assert "iconv" in result.stderr
+    assert "secret" not in result.stderr
+    assert "geheim" not in result.stderr
+    assert "3 documents: 2 new, 1 near; 3 could not be read." in result.stdout
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_reported_and_the_rest_goes_on(folder: Path) -> None:
+    (folder / "a.txt").chmod(0)
+    result = gate("check", folder)
+    assert result.exit_code == 1
+    assert "a.txt: cannot be read: Permission denied" in result.stderr
+
+
+def test_a_link_that_leads_nowhere_named_by_hand_is_a_wrong_use(folder: Path) -> None:
+    (folder / "link").symlink_to("nowhere")
+    assert gate("check", folder / "link").exit_code == 2
+
+
+def test_equal_names_in_two_folders_stay_two_documents(tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.txt").write_text(LIGHTHOUSE)
+    found = lines(gate("check", tmp_path / "x", tmp_path / "y", "--json"))
+    assert [v["relation"] for v in found] == ["new", "exact"]
+
+
+def test_hidden_files_are_left_out_unless_named(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".git" / "d.txt").write_text(LIGHTHOUSE)
+    assert len(lines(gate("check", folder, "--json"))) == 3
+    assert len(lines(gate("check", folder / ".git" / "d.txt", "--json"))) == 1
+
+
+def test_a_byte_order_mark_makes_no_difference(folder: Path) -> None:
+    (folder / "d.txt").write_text(BREAD, encoding="utf-8-sig")
+    assert [v["relation"] for v in lines(gate("check", folder, "--json")) if v["document_id"] == "d.txt"] == ["exact"]
+
+
+def test_a_name_that_would_steer_the_terminal_is_spelled_out(folder: Path) -> None:
+    (folder / "\x1b[31mred[bold].txt").write_text(LIGHTHOUSE + " And more of it.")
+    result = gate("check", folder)
+    assert "\x1b" not in result.stdout
+    assert "\\x1b[31mred[bold].txt" in result.stdout
+
+
+def test_a_kept_index_answers_the_same_again(folder: Path, index: Path) -> None:
+    assert gate("check", folder, "--index", index).stdout == gate("check", folder).stdout
+
+
+def test_a_dry_run_adds_nothing(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("A text of its own about the tide, the moon, seven boats and the price of rope.")
+    for _ in range(2):
+        found = lines(gate("check", tmp_path / "d.txt", "--index", index, "--dry-run", "--json"))
+        assert [v["relation"] for v in found] == ["new"]
+    assert json.loads(gate("index", "info", "--index", index, "--json").stdout)["documents"] == 3
+
+
+def test_what_is_like_a_known_document_is_found_by_its_id(index: Path) -> None:
+    assert [m["document_id"] for m in lines(gate("similar", "new/c.txt", "--index", index, "--json"))] == ["a.txt"]
+
+
+def test_what_is_like_a_file_is_found_too(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text(BREAD.upper())
+    result = gate("similar", tmp_path / "d.txt", "--index", index)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1].split()[:2] == ["b.txt", "exact"]
+
+
+def test_a_higher_threshold_finds_less(index: Path, folder: Path) -> None:
+    found = gate("similar", folder / "new" / "c.txt", "--index", index, "--threshold", "0.999")
+    assert "Nothing in the index is like" in found.stdout
+
+
+def test_an_argument_that_is_neither_id_nor_file_is_an_error(index: Path) -> None:
+    for kind in ((), ("--as", "id"), ("--as", "file")):
+        result = gate("similar", "nowhere", "--index", index, *kind)
+        assert result.exit_code == 2
+        assert "nowhere: " in result.stderr
+
+
+def test_an_explanation_says_what_matched_and_by_which_measure(index: Path) -> None:
+    said = gate("explain", "new/c.txt", "--index", index).stdout
+    assert "It is near" in said
+    assert "The best match is a.txt: this document resembles it to" in said
+    assert "of 64 bits" in said
+    assert "under profile standard@1, which asks for a resemblance of at least 70.0 %" in said
+
+
+def test_an_explanation_for_a_program_is_the_verdict(index: Path) -> None:
+    [verdict] = lines(gate("explain", "new/c.txt", "--index", index, "--json"))
+    assert verdict["relation"] == "near"
+    assert verdict["group"] == "a.txt"
+
+
+def test_a_deleted_document_is_unknown_and_a_second_delete_is_no_error(index: Path) -> None:
+    assert gate("delete", "a.txt", "--index", index).stdout == "a.txt: deleted\n"
+    again = gate("delete", "a.txt", "b.txt", "--index", index, "--json")
+    assert again.exit_code == 0
+    assert [one["deleted"] for one in lines(again)] == [False, True]
+    result = gate("explain", "a.txt", "--index", index)
+    assert result.exit_code == 2
+    assert "a.txt: not known" in result.stderr
+
+
+def test_the_index_tells_how_much_it_holds(index: Path) -> None:
+    counts = json.loads(gate("index", "info", "--index", index, "--json").stdout)
+    assert counts["documents"] == 3
+    assert counts["profile"] == "standard@1"
+    assert "documents" in gate("index", "info", "--index", index).stdout
+
+
+@pytest.mark.parametrize("command", [("similar", "a"), ("explain", "a"), ("delete", "a"), ("index", "info")])
+def test_a_command_that_needs_an_index_says_so_and_makes_none(command: tuple[str, ...], tmp_path: Path) -> None:
+    without = gate(*command)
+    assert without.exit_code == 2
+    assert "--index" in without.stderr
+    missing = gate(*command, "--index", tmp_path / "none.sqlite")
+    assert missing.exit_code == 2
+    assert "none.sqlite" in missing.stderr
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_a_file_that_is_no_index_is_refused_and_left_alone(folder: Path) -> None:
+    result = gate("check", folder, "--index", folder / "a.txt")
+    assert result.exit_code == 2
+    assert "a.txt" in result.stderr
+    assert "Traceback" not in result.output
+    assert (folder / "a.txt").read_text() == LIGHTHOUSE
+
+
+def test_an_index_of_another_profile_is_refused(folder: Path, index: Path) -> None:
+    result = gate("check", folder, "--index", index, "--profile", "simhash")
+    assert result.exit_code == 2
+    assert "profile" in result.stderr

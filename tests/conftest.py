@@ -1,0 +1,19 @@
+"""What all tests share: no setting of the machine reaches them, and slow machines do not fail properties."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Shared cores stall now and then; a property is about its answer, not about the time of one example.
+settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+settings.load_profile("gate")
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GATE_ variable in a developer's shell must not decide what a test sees."""
+    for name in [name for name in os.environ if name.startswith("GATE_")]:
+        monkeypatch.delenv(name)
