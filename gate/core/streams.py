@@ -19,6 +19,7 @@ import hashlib
 import threading
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 import jellyfish
 import numpy as np
@@ -120,20 +121,28 @@ def lanes_of(data: NDArray[np.uint8]) -> Hashes:
 def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
     """The hash, as defined above, of some stretches of bytes."""
     lanes = lanes_of(data)
-    hashes: Hashes = lanes[begins]
-    hashes &= np.take(_MASKS, lengths, mode="clip")
+    hashes = _loaded(lanes, begins, lengths)
     if seed:
         hashes ^= np.uint64(seed)
     fmix64(hashes)
-    longer, done = np.flatnonzero(lengths > 8), 8
+    longer = np.flatnonzero(lengths > 8)
+    begins, left = begins[longer], lengths[longer]
     while longer.size:
-        chunk = lanes[begins[longer] + done]
-        chunk &= np.take(_MASKS, lengths[longer] - done, mode="clip")
+        begins += 8
+        left -= 8
+        chunk = _loaded(lanes, begins, left)
         chunk ^= hashes[longer]
         hashes[longer] = fmix64(chunk)
-        done += 8
-        longer = longer[lengths[longer] > done]
+        more = left > 8
+        longer, begins, left = longer[more], begins[more], left[more]
     return hashes
+
+
+def _loaded(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> Hashes:
+    """The chunk that begins at each place: eight bytes, zeros from `lengths` on."""
+    chunks = lanes.take(begins)
+    chunks &= np.take(_MASKS, lengths, mode="clip")
+    return chunks
 
 
 def words(texts: Texts) -> Words:
@@ -164,16 +173,21 @@ def _ascii_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _runs(inside: NDArray[np.bool_], starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Begins and ends of the runs of True, none across two texts. `inside` has one False more than there are points."""
-    edges = np.flatnonzero(inside[1:] != inside[:-1])
-    edges += 1
-    # Where the first point is inside there is no edge before it, and none between two texts whose points are.
+    turns = np.empty_like(inside)
+    turns[0] = inside[0]
+    np.not_equal(inside[1:], inside[:-1], out=turns[1:])
+    edges = np.flatnonzero(turns)
+    # Where a text ends inside a run and the next one goes on with it, there is no turn, but an end and a begin.
     met = starts[1:-1]
-    met = np.unique(met[(met > 0) & (met < inside.size - 1)])
-    met = met[inside[met] & inside[met - 1]]
-    first = [0] if inside[0] else []
-    if met.size or first:
-        extra = np.concatenate([np.array(first, dtype=np.int64), np.repeat(met, 2)])
-        edges = np.insert(edges, np.searchsorted(edges, extra), extra)
+    met = met[inside[met]]
+    met = np.unique(met[(met > 0) & inside[met - 1]])
+    if met.size:
+        # Few places among many: copying what lies between them is several times faster than np.insert.
+        pieces, done = [], 0
+        for place, at in zip(met.tolist(), np.searchsorted(edges, met).tolist()):
+            pieces += [edges[done:at], (place, place)]
+            done = at
+        edges = np.concatenate([*pieces, edges[done:]])
     return edges[::2].copy(), edges[1::2].copy()
 
 
@@ -204,20 +218,20 @@ def _unicode_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     inside = np.zeros(classes.size + 1, dtype=np.bool_)
     np.greater(classes, _OTHER, out=inside[:-1])
     begins, ends = _runs(inside, texts.starts)
-    alone = np.flatnonzero(classes == _ALONE)
-    if not alone.size:
+    if not (classes == _ALONE).any():
         return begins, ends
-    # A letter that stands alone begins a word, and so does what follows it and its marks.
-    marks = classes == _MARK
-    after = alone + 1
-    run = np.flatnonzero(marks[np.minimum(after, classes.size - 1)] & (after < classes.size))
-    while run.size:
-        after[run] += 1
-        run = run[(after[run] < classes.size) & marks[np.minimum(after[run], classes.size - 1)]]
+    # A letter that stands alone begins a word, and so does what follows it and its marks. Marks that open a text
+    # belong to no letter of the text before.
+    solid = np.flatnonzero(classes != _MARK)
+    alone = classes[solid] == _ALONE
+    follows = np.append(False, alone[:-1])
+    opened = texts.starts[texts.starts < classes.size]
+    place = np.searchsorted(solid, opened[classes[opened] == _MARK])
+    follows[place[place < solid.size]] = False
+    follows &= inside[solid]
     first = np.zeros(classes.size + 1, dtype=np.bool_)
     first[begins] = True
-    first[alone] = True
-    first[after] = inside[after]
+    first[solid[alone | follows]] = True
     begins = np.flatnonzero(first)
     # A word ends with its run or where the next word begins, whichever comes first.
     run_ends = ends[np.searchsorted(ends, begins, side="right")]
@@ -236,12 +250,16 @@ def _cut(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np
 
 
 class _Memo:
-    """Soundex tokens by word hash, in a table of fixed size where a newer word may displace an older one."""
+    """Soundex codes by word hash, in a table of fixed size where a newer word may displace an older one.
+
+    There is one for each seed: with a secret, nobody can craft two words that take each other's code.
+    """
 
     SLOT_BITS = 16  # 1 MB; more than the distinct words of most batches
 
     def __init__(self) -> None:
         self.rows = np.zeros((1 << self.SLOT_BITS, 2), dtype=np.uint64)
+        self.rows[0, 0] = ~np.uint64(0)  # no hash of the slot 0, which 0 would be
         self.lock = threading.Lock()
 
     def look_up(self, hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
@@ -255,7 +273,9 @@ class _Memo:
             self.rows[hashes >> np.uint64(64 - self.SLOT_BITS)] = np.column_stack([hashes, values])
 
 
-_memo = _Memo()
+@lru_cache(maxsize=4)
+def _memo_of(seed: int) -> _Memo:
+    return _Memo()
 
 
 def soundex_tokens(found: Words, seed: int) -> Tokens:
@@ -264,21 +284,20 @@ def soundex_tokens(found: Words, seed: int) -> Tokens:
     The code is known for words made of ASCII letters once their accents are stripped. Any other word would
     lose most of what it says (Soundex of a Russian word is nothing), so its own hash is kept.
     """
-    plain = chained(found.data, found.begins, found.lengths, 0)  # the memo outlives the secret
-    tokens, missing = _memo.look_up(plain)
+    hashes = chained(found.data, found.begins, found.lengths, seed)
+    memo = _memo_of(seed)
+    tokens, missing = memo.look_up(hashes)
     if missing.size:
-        distinct, first, inverse = np.unique(plain[missing], return_index=True, return_inverse=True)
-        places = missing[first]
-        codes = _soundex_codes(found, places)
-        _memo.learn(distinct, codes)
+        distinct, first, inverse = np.unique(hashes[missing], return_index=True, return_inverse=True)
+        codes = _soundex_codes(found, missing[first])
+        memo.learn(distinct, codes)
         tokens[missing] = codes[inverse]
     # A code of four ASCII characters is kept as its chunk; 0 says that there is none.
     verbatim = np.flatnonzero(tokens == 0)
     if seed:
         tokens ^= np.uint64(seed)
     fmix64(tokens)
-    if verbatim.size:
-        tokens[verbatim] = chained(found.data, found.begins[verbatim], found.lengths[verbatim], seed)
+    tokens[verbatim] = hashes[verbatim]
     return Tokens(tokens, found.starts)
 
 

@@ -148,15 +148,14 @@ def _looked_up(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def _folded_ascii(text: str) -> NDArray[np.uint8]:
-    points = np.frombuffer(text.lower().encode("ascii"), dtype=np.uint8)
-    # str.isspace in ASCII: 9 to 13, 28 to 31, and the space itself. Subtraction wraps, so one comparison tests a range.
-    white = (points - np.uint8(9)) < 5
-    white |= (points - np.uint8(28)) < 4
-    places = np.flatnonzero(white)
-    if not places.size:
-        return points
-    points = points.copy()
-    points[places] = _SPACE
+    raw = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    # A capital gets the bit that tells it from its small letter. Subtraction wraps, so one comparison tests a range.
+    points: NDArray[np.uint8] = raw | (((raw - np.uint8(ord("A"))) < 26).view(np.uint8) * np.uint8(32))
+    # str.isspace in ASCII: 9 to 13, 28 to 31, and the space itself.
+    control = np.flatnonzero(points < _SPACE)
+    if control.size:
+        found = points[control]
+        points[control[((found - np.uint8(9)) < 5) | (found >= 28)]] = _SPACE
     return points
 
 
@@ -176,7 +175,7 @@ def _folded(raw: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray
     suspect[1:] |= (classes[1:] != 0) & (classes[1:] < classes[:-1])  # out of order
     if not suspect.any():
         return points, starts
-    return _composed(points, starts, np.flatnonzero(suspect))
+    return _composed(points, classes, starts, np.flatnonzero(suspect))
 
 
 def _expanded(entries: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -196,14 +195,15 @@ def _expanded(entries: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[N
 
 
 def _composed(
-    points: NDArray[np.uint32], starts: NDArray[np.int64], suspects: NDArray[np.int64]
+    points: NDArray[np.uint32], classes: NDArray[np.uint8], starts: NDArray[np.int64], suspects: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Compose the texts that hold a suspect; the others are in NFC already."""
     touched = np.unique(np.searchsorted(starts, suspects, side="right") - 1).tolist()
     pieces, lengths, done = [], np.diff(starts), 0
     for i in touched:
         begin, end = int(starts[i]), int(starts[i + 1])
-        text = unicodedata.normalize("NFC", points[begin:end].tobytes().decode("utf-32-le"))
+        ordered = _in_order(points[begin:end], classes[begin:end])
+        text = unicodedata.normalize("NFC", ordered.tobytes().decode("utf-32-le"))
         composed = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
         pieces += [points[done:begin], composed]
         lengths[i], done = composed.size, end
@@ -211,6 +211,14 @@ def _composed(
     bounds = np.zeros_like(starts)
     np.cumsum(lengths, out=bounds[1:])
     return np.concatenate(pieces), bounds
+
+
+def _in_order(points: NDArray[np.uint32], classes: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Sort each run of marks by class, as NFC would: but unicodedata needs the square of a run's length for it."""
+    marks = np.flatnonzero(classes)
+    run = marks - np.arange(marks.size)  # the same for marks side by side
+    points[marks] = points[marks[np.lexsort((classes[marks], run))]]
+    return points
 
 
 def _single_spaced(points: Points, starts: NDArray[np.int64]) -> Texts:
@@ -228,6 +236,12 @@ def _without(points: Points, starts: NDArray[np.int64], places: NDArray[np.int64
     """Delete some places, given in rising order."""
     if not places.size:
         return points, starts
+    starts = starts - np.searchsorted(places, starts)
+    if points.dtype == np.uint8:
+        # Marked by a byte that ASCII has not, they go by `replace`, which moves what lies between in whole pieces.
+        points = points.copy()
+        points[places] = 0xFF
+        return np.frombuffer(points.tobytes().replace(b"\xff", b""), dtype=np.uint8), starts
     keep = np.ones(points.size, dtype=np.bool_)
     keep[places] = False
-    return points[keep], starts - np.searchsorted(places, starts)
+    return points[keep], starts

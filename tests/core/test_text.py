@@ -1,0 +1,166 @@
+"""Normalisation and content ids."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import example, given
+from hypothesis import strategies as st
+from samples import PIECES, WRITTEN, any_texts, batches
+
+from gate.core import text
+from gate.core.text import Texts, content_ids, encoded, fold, normalise
+from gate.errors import BadDocument
+
+
+def decoded(texts: Texts) -> list[str]:
+    return [data.decode() for data in encoded(texts)]
+
+
+@given(batches)
+@example(["", "a", "", "\u0301b", "\u00ad", " ", "ﬁ"])
+@example(["e", "\u0301", "\u1112", "\u1161"])
+@example(["a ", " \u0301", "\u00a8", "\u00a8"])
+def test_a_batch_is_normalised_as_the_definition_says_of_each_text(batch: list[str]) -> None:
+    assert decoded(normalise(batch)) == [reference.normalise(one) for one in batch]
+
+
+@given(any_texts)
+def test_normalising_twice_changes_nothing(one: str) -> None:
+    once = decoded(normalise([one]))
+    assert decoded(normalise(once)) == once
+
+
+@given(any_texts, batches, batches)
+def test_a_text_is_normalised_alike_in_any_company(one: str, before: list[str], after: list[str]) -> None:
+    assert decoded(normalise([*before, one, *after]))[len(before)] == decoded(normalise([one]))[0]
+
+
+@given(st.lists(st.text(st.characters(max_codepoint=127)), max_size=6))
+def test_ascii_is_normalised_alike_with_and_without_the_table(batch: list[str]) -> None:
+    assert decoded(normalise([*batch, "é"]))[:-1] == decoded(normalise(batch))
+
+
+# Every assigned code point but Han, Hangul and the like, tens of thousands that fold to themselves.
+LETTERS = [
+    letter
+    for letter in map(chr, range(sys.maxunicode + 1))
+    if unicodedata.category(letter) not in ("Cn", "Co", "Cs")
+    and not unicodedata.name(letter, "").startswith(("CJK UNIFIED", "HANGUL SYLLABLE", "TANGUT"))
+]
+
+
+def test_every_code_point_is_folded_as_unicode_derives_it_and_stays_folded() -> None:
+    for letter in LETTERS:
+        folded = fold(ord(letter))
+        assert folded.split() == reference.nfkc_casefold(letter).split(), hex(ord(letter))
+        assert all(fold(ord(c)) == c for c in folded), hex(ord(letter))
+
+
+def test_every_code_point_between_others_is_normalised_as_the_definition_says() -> None:
+    batch = [f"a{letter}\u0323\u0301" for letter in LETTERS]
+    for one, found in zip(batch, decoded(normalise(batch))):
+        assert found == reference.normalise(one), ascii(one)
+
+
+def test_no_canonical_composition_is_missed() -> None:
+    for point in range(sys.maxunicode + 1):
+        parts = unicodedata.normalize("NFD", chr(point))
+        if len(parts) > 1 and unicodedata.normalize("NFC", parts) == chr(point) and not 0xAC00 <= point < 0xD7A4:
+            assert ord(parts[-1]) in text._composing(), hex(point)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("Straße", "STRASSE"),
+        ("e\u0301", "É"),
+        ("ﬁﬂ", "fifl"),
+        ("ＡＢＣ　１２３", "abc 123"),
+        ("co\u00adop\u200bera\u2060tion", "cooperation"),
+        ("ｶﾞ", "ガ"),
+        ("\u1112\u1161\u11ab", "한"),
+        ("a\u0323\u0302", "a\u0302\u0323"),
+        ("ΜΆΪΟΣ", "μάϊος"),
+        (" \t\n x \u2003\u3000 y\x85", "x y"),
+        ("❤\ufe0f", "❤"),
+    ],
+)
+def test_texts_that_differ_in_form_only_are_one(left: str, right: str) -> None:
+    assert decoded(normalise([left])) == decoded(normalise([right]))
+
+
+@pytest.mark.parametrize("bad", ["\ud800", "a\udfffb", "\ude00\ud83d"])
+def test_a_lone_surrogate_is_a_bad_document(bad: str) -> None:
+    with pytest.raises(BadDocument, match="surrogate") as raised:
+        normalise(["fine", bad])
+    assert raised.value.code == "bad_text"
+
+
+def test_halves_of_a_pair_in_two_texts_do_not_make_a_character() -> None:
+    with pytest.raises(BadDocument):
+        normalise(["\ud83d", "\ude00"])
+
+
+@pytest.mark.parametrize("batch", [[], [""], ["", ""], [" "], ["\u00ad"], ["\u00ad", "\n", ""]])
+def test_texts_of_nothing_are_empty(batch: list[str]) -> None:
+    normal = normalise(batch)
+    assert len(normal) == len(batch)
+    assert normal.points.size == 0
+    assert normal.starts.tolist() == [0] * (len(batch) + 1)
+
+
+def test_texts_that_fold_to_ascii_are_kept_as_ascii() -> None:
+    assert normalise(["ＡＢＣ", "x\u00ad"]).points.dtype == np.uint8
+
+
+def test_a_document_of_megabytes_is_normalised_as_its_lines_are() -> None:
+    lines = [reference.normalise(line) for line in WRITTEN.values()]
+    many = [line for _ in range(1200) for line in lines]
+    whole = "\n".join(line for _ in range(1200) for line in WRITTEN.values())
+    assert len(whole) > 1_000_000
+    assert decoded(normalise([whole])) == [" ".join(many)]
+
+
+def test_half_a_million_marks_in_the_wrong_order_are_put_in_order() -> None:
+    # By unicodedata alone this would take an hour: one such document would hold up the gate.
+    n = 250_000
+    assert decoded(normalise(["a" + "\u0301\u0323" * n])) == ["ạ" + "\u0323" * (n - 1) + "\u0301" * n]
+    assert decoded(normalise(["a" + "\u0301" * n + "\u0323" * n])) == ["ạ" + "\u0323" * (n - 1) + "\u0301" * n]
+
+
+def test_threads_that_learn_code_points_together_normalise_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = [*PIECES, *WRITTEN.values(), *map(chr, range(0xA0, 0x3000))]
+    expected = decoded(normalise(batch))
+    monkeypatch.setattr(text, "_table", np.full(0x110000, text._UNSEEN, dtype=np.uint32))
+    monkeypatch.setattr(text, "_expansions", {})
+    with ThreadPoolExecutor(4) as threads:
+        assert all(decoded(found) == expected for found in threads.map(normalise, [batch] * 8))
+
+
+# Content ids
+
+
+@given(batches, st.sampled_from([b"", b"secret", b"s" * 64, b"s" * 65]))
+def test_content_ids_are_those_of_the_definition(batch: list[str], secret: bytes) -> None:
+    expected = [reference.content_id(reference.normalise(one), secret) for one in batch]
+    assert content_ids(normalise(batch), secret) == expected
+
+
+@given(any_texts, any_texts)
+def test_content_ids_are_equal_exactly_if_the_normalised_texts_are(left: str, right: str) -> None:
+    normal = normalise([left, right])
+    for secret in (b"", b"secret"):
+        ids = content_ids(normal, secret)
+        assert (ids[0] == ids[1]) == (reference.normalise(left) == reference.normalise(right))
+
+
+def test_every_secret_has_content_ids_of_its_own() -> None:
+    normal = normalise(["the same text"])
+    secrets = [b"", b"a", b"b", b"x" * 64, b"x" * 65, b"x" * 66]
+    assert len({content_ids(normal, secret)[0] for secret in secrets}) == len(secrets)
