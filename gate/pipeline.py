@@ -49,13 +49,17 @@ def admit(document: CheckIn, limits: Limits) -> None:
             f"text: has {len(document.text)} characters, over max_document_chars = {limits.max_document_chars}; "
             "raise that limit or split the document",
         )
-    if not document.text.isascii():
-        try:
-            document.text.encode()
-        except UnicodeEncodeError as exc:
-            raise BadDocument(
-                "bad_text", f"text: has a lone surrogate at character {exc.start}; encode the text as valid Unicode"
-            ) from None
+    for name, value in (
+        ("document_id", document.document_id),
+        ("version", document.version or ""),
+        ("text", document.text),
+    ):
+        if not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError as exc:
+                problem = f"{name}: has a lone surrogate at character {exc.start}; encode it as valid Unicode"
+                raise BadDocument("bad_text", problem) from None
 
 
 def batches(documents: Iterable[CheckIn], limits: Limits) -> Iterator[list[CheckIn]]:

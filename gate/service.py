@@ -3,68 +3,88 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
-import numpy as np
 
-from gate.core.judge import decode_answer
+from gate.config import MAX_SECRET_BYTES
+from gate.config.profiles import chosen_profile
+from gate.core.judge import EXACT, decode_answer
 from gate.core.methods import method_of
 from gate.core.passages import Passage, passages
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
-from gate.core.text import normalise
+from gate.core.text import content_ids, normalise
 from gate.core.verify import Likeness, alike, likeness
-from gate.errors import ConfigError
+from gate.errors import BadDocument, ConfigError
 from gate.index.claim import Claim, Index
 from gate.index.memory import MemoryStore
 from gate.index.sqlite import SqliteStore
-from gate.index.store import Record
+from gate.index.store import Held, Holder, Record
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, admit, batches, run_now
 
+FINGERPRINT_BITS = 64
+MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
+WIDE_RADIUS = 12  # one look-up by hand affords 1,108 probes; among a million strangers it meets none by chance
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two texts side by side. Containment is that of a in b, and of b in a."""
+    """Two texts side by side. `relation` is what the gate would call the first if the second were known already."""
 
-    fingerprints: tuple[str | None, str | None]
-    distance: int | None
-    resemblance: float | None
-    containment: tuple[float | None, float | None]
     alike: bool
     relation: Relation
-    passages_a: tuple[Passage, ...]
-    passages_b: tuple[Passage, ...]
+    distance: int | None  # bits of 64 in which the fingerprints differ
+    resemblance: float | None
+    containment: tuple[float | None, float | None]  # of the first in the second, and of the second in the first
+    fingerprints: tuple[str | None, str | None]
+    passages: tuple[tuple[Passage, ...], tuple[Passage, ...]]  # each text, cut where what both share begins and ends
+
+
+class Refused(NamedTuple):
+    """A document that cannot be judged, and why."""
+
+    document: CheckIn
+    error: BadDocument
 
 
 class Gate:
     """A near-duplicate gate in one process.
 
     >>> gate = Gate()
-    >>> [first] = gate.check_in([CheckIn(document_id="a", text="the quick brown fox jumps over the lazy dog today")])
-    >>> first.similar
-    False
+    >>> [verdict] = gate.check_in([CheckIn(document_id="a", text="The quick brown fox jumps over a lazy dog today.")])
+    >>> verdict.similar, verdict.relation.value
+    (False, 'new')
 
-    The index is in memory, or in a file that several processes may share. Batches of any size are welcome: they
-    are cut to the limits. Verdicts come in the order of the documents.
+    The index is in memory, or in a file that the threads and the processes of a machine may share. Every method takes
+    a list and answers with a list in its order; lists of any length are welcome, they are cut to the limits.
+
+    Raises `ConfigError` for a profile, limits or an index that cannot be worked with.
     """
 
     def __init__(
         self,
-        profile: Profile | str = "standard",
+        profile: Profile | str | Path = "standard",
         *,
         index: Path | str | None = None,
         secret: bytes = b"",
         limits: Limits | None = None,
     ) -> None:
-        self.profile = _profile(profile)
-        self.limits = limits or Limits()
+        """
+        profile: the name of a built-in one, a .toml file, or a `Profile`.
+        index:   the SQLite file to keep the index in, made if it is not there; None keeps it in memory.
+        secret:  a seed of at most 64 bytes, without which nobody can make two texts collide on purpose. An index opens
+                 only with the secret that it was made with.
+        """
+        self.profile = chosen_profile(profile)
+        self.limits = _checked(limits or Limits())
+        if len(secret) > MAX_SECRET_BYTES:
+            raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
         self.method = method_of(self.profile, secret)
         self._secret = secret
         self._store: MemoryStore | SqliteStore = (
@@ -80,117 +100,177 @@ class Gate:
         claims = Index(self._store, self.method, self.profile, self.limits, new_entry=_new_entry)
         self.pipeline = Pipeline(claims, self.method, self.profile, secret=secret)
 
+    # Judging
+
     def check_in(self, documents: Sequence[CheckIn]) -> list[Verdict]:
-        """Judge documents and let the new ones in. A repeated check-in gets its first verdict again."""
+        """Judge documents and let the new ones in. A repeated check-in gets its first verdict again.
+
+        `BadDocument` names the first that cannot be judged; nothing of the list was judged then. Take those out with
+        `sift` where one bad document must not hold up the others.
+        """
         return self._judge(documents, enter=True)
 
     def check(self, documents: Sequence[CheckIn]) -> list[Verdict]:
-        """Judge documents against the index and leave no trace there."""
+        """Judge documents against the index, each by itself, and leave no trace. `BadDocument` as in `check_in`."""
         return self._judge(documents, enter=False)
 
-    def _judge(self, documents: Sequence[CheckIn], *, enter: bool) -> list[Verdict]:
+    def sift(self, documents: Iterable[CheckIn]) -> tuple[list[CheckIn], list[Refused]]:
+        """Part the documents that can be judged from those that cannot: too long, without an id, half a character."""
+        good: list[CheckIn] = []
+        refused: list[Refused] = []
         for document in documents:
-            admit(document, self.limits)
+            try:
+                admit(document, self.limits)
+            except BadDocument as exc:
+                refused.append(Refused(document, exc))
+            else:
+                good.append(document)
+        return good, refused
+
+    def _judge(self, documents: Sequence[CheckIn], *, enter: bool) -> list[Verdict]:
+        for place, document in enumerate(documents):
+            try:
+                admit(document, self.limits)
+            except BadDocument as exc:
+                raise BadDocument(exc.code, f"documents[{place}] ({document.document_id!r}): {exc}") from None
         verdicts: list[Verdict] = []
         for batch in batches(documents, self.limits):
             signed = self.pipeline.sign(batch)
-            steps = self.pipeline.check_in(signed) if enter else self.pipeline.check(signed)
-            verdicts += run_now(steps)
+            verdicts += run_now(self.pipeline.check_in(signed) if enter else self.pipeline.check(signed))
         return verdicts
 
-    def similar(self, text: str, *, threshold: float | None = None) -> list[Match]:
-        """Known documents that are alike to a text, best first. The threshold can only be stricter than the profile's
-        where the index finds no more: below it, what the buckets do not bring together stays unseen."""
-        document = CheckIn(document_id="?", text=text)
-        admit(document, self.limits)
-        claim = self.pipeline.sign([document]).claims[0]
-        return self._similar(claim.body, claim.content, None, threshold)
+    # Looking
 
-    def similar_to(self, document_id: str, *, threshold: float | None = None) -> list[Match]:
-        """Known documents that are alike to one that was checked in. KeyError: it is not known."""
-        matches: dict[str, Match] = {}
-        held = run_now(self._store.document(document_id))
-        if not held:
-            raise KeyError(document_id)
-        for one in held:
-            [entry] = run_now(self._store.contents([one.content]))
-            [record] = run_now(self._store.records([entry])) if entry else [None]
-            if record is not None:
-                for match in self._similar(record.body, one.content, document_id, threshold):
-                    matches.setdefault(match.document_id, match)
-        return sorted(matches.values(), key=_best_first)
+    def similar(self, texts: Sequence[str], *, threshold: float | None = None) -> list[list[Match]]:
+        """For each text, the known documents that are alike, best first.
 
-    def _similar(self, body: bytes, content: bytes, own: str | None, threshold: float | None) -> list[Match]:
-        index = self.pipeline.index
-        if threshold is not None:
-            index = Index(
-                self._store, self.method, _lowered(self.profile, threshold), self.limits, new_entry=_new_entry
-            )
-        found = list(run_now(index.alike(body)).alike.values())
+        `threshold` asks for another resemblance than the profile's (or share of equal bits, where the profile goes by
+        those). A lower one finds what the index brings together: the profile's bands, and fingerprints within 12 bits
+        (16 where they alone decide). What shares none of these stays unseen; `gate plan` tells how likely that is.
+        """
+        index = self._asking(threshold)
+        return [
+            self._similar(index, claim.body, claim.content, None)
+            for batch in batches(self._texts(texts), self.limits)
+            for claim in self.pipeline.sign(batch).claims
+        ]
+
+    def similar_to(self, document_ids: Sequence[str], *, threshold: float | None = None) -> list[list[Match]]:
+        """For each document that was checked in, the others that are alike. `KeyError` names one that was not."""
+        index = self._asking(threshold)
+        found = []
+        for document_id in _listed(document_ids):
+            held = run_now(self._store.document(document_id))
+            if not held:
+                raise KeyError(document_id)
+            matches: dict[str, Match] = {}
+            for one in held:
+                if (record := self._record(one)) is not None:
+                    for match in self._similar(index, record.body, one.content, document_id):
+                        matches.setdefault(match.document_id, match)
+            found.append(sorted(matches.values(), key=_best_first))
+        return found
+
+    def _asking(self, threshold: float | None) -> Index:
+        if threshold is None:
+            return self.pipeline.index
+        asked = _with_threshold(self.profile, threshold)
+        return Index(self._store, method_of(asked, self._secret), asked, self.limits, new_entry=_new_entry)
+
+    def _similar(self, index: Index, body: bytes, content: bytes, own: str | None) -> list[Match]:
+        found = [pair for pair in run_now(index.alike(body)).alike.values() if pair[0].content != content]
         [entry] = run_now(self._store.contents([content]))
         [same] = run_now(self._store.records([entry])) if entry else [None]
-        matches = [_match(record, how) for record, how in found if record.content != content]
-        if same is not None and same.ticket and not same.dead:
-            exact = Likeness(distance=0, resemblance=1.0, containment=1.0, relation=Relation.EXACT)
-            matches.append(_match(same, exact))
+        if same is not None and not same.dead:
+            found.append((same, EXACT))
+        matches = [_match(holder, how) for record, how in found if record.ticket for holder in record.holders]
         return sorted((match for match in matches if match.document_id != own), key=_best_first)
 
-    def compare(self, a: str, b: str) -> Comparison:
-        """Two texts by the measures of the profile, and the passages they share. The index is not touched."""
-        for text in (a, b):
-            admit(CheckIn(document_id="?", text=text), self.limits)
-        eager = msgspec.structs.replace(self.profile, min_features=1)
-        method = method_of(eager, self._secret)
-        bodies = method.sign(normalise([a, b])).bodies
-        contents = [claim.content for claim in self.pipeline.sign(_two(a, b)).claims]
-        shown: Likeness = Likeness(None, None, None, Relation.NEW)
-        around, is_alike = None, False
-        if all(bodies):
-            measures = method.compare(bodies[:1], bodies[1:])
-            shown, is_alike = likeness(measures, 0), bool(alike(measures, eager)[0])
-            around = None if measures.right_in_left is None else round(float(measures.right_in_left[0]), 4)
-        same = contents[0] == contents[1]
-        relation = Relation.EXACT if same else shown.relation if is_alike else Relation.NEW
-        passages_a, passages_b = passages(a, b)
-        prints = tuple(None if (p := method.fingerprint(body)) is None else f"{p:016x}" for body in bodies)
-        return Comparison(
-            fingerprints=(prints[0], prints[1]),
-            distance=shown.distance,
-            resemblance=shown.resemblance,
-            containment=(shown.containment, around),
-            alike=is_alike or same,
-            relation=relation,
-            passages_a=passages_a,
-            passages_b=passages_b,
+    def compare(self, pairs: Sequence[tuple[str, str]], *, show_passages: bool = True) -> list[Comparison]:
+        """Each pair of texts by the measures of the profile, and where they are alike. The index is not touched.
+
+        Texts too short for the gate are measured too, but only equal ones are called alike, as the gate would.
+        """
+        eager = method_of(msgspec.structs.replace(self.profile, min_features=1), self._secret)
+        bodies: list[bytes] = []
+        contents: list[bytes] = []
+        features: list[int] = []
+        for batch in batches(self._texts([text for pair in pairs for text in pair]), self.limits):
+            texts = normalise([document.text for document in batch])
+            signatures = eager.sign(texts)
+            bodies += signatures.bodies
+            contents += content_ids(texts, self._secret)
+            features += signatures.features
+        compared = []
+        for n, (a, b) in enumerate(pairs):
+            left, right = 2 * n, 2 * n + 1
+            shown, around, is_alike = Likeness(None, None, None, Relation.NEW), None, False
+            if bodies[left] and bodies[right]:
+                measures = eager.compare([bodies[left]], [bodies[right]])
+                shown, is_alike = likeness(measures, 0), bool(alike(measures, self.profile)[0])
+                around = None if measures.right_in_left is None else round(float(measures.right_in_left[0]), 4)
+            if min(features[left], features[right]) < self.profile.min_features:
+                relation = Relation.TOO_SHORT if features[left] else Relation.EMPTY
+                is_alike = False
+            else:
+                relation = shown.relation if is_alike else Relation.NEW
+            if contents[left] == contents[right]:
+                is_alike, relation = True, Relation.EXACT
+            prints = [None if (p := eager.fingerprint(bodies[i])) is None else f"{p:016x}" for i in (left, right)]
+            compared.append(
+                Comparison(
+                    alike=is_alike,
+                    relation=relation,
+                    distance=shown.distance,
+                    resemblance=shown.resemblance,
+                    containment=(shown.containment, around),
+                    fingerprints=(prints[0], prints[1]),
+                    passages=passages(a, b) if show_passages else ((), ()),
+                )
+            )
+        return compared
+
+    def explain(self, document_ids: Sequence[str]) -> list[list[Verdict]]:
+        """For each document, the verdicts that it was given, one per content, oldest first; none if it is not known.
+
+        Matches that were deleted since are no longer named, and `features` is None: only signatures are kept.
+        """
+        return [
+            [
+                self._told(document_id, held)
+                for held in run_now(self._store.document(document_id))
+                if held.answer is not None
+            ]
+            for document_id in _listed(document_ids)
+        ]
+
+    def _told(self, document_id: str, held: Held) -> Verdict:
+        answer = decode_answer(held.answer or b"")
+        wanted = sorted({hit.entry for hit in answer.hits} | ({answer.group} if answer.group else set()))
+        others = run_now(self._store.records(wanted))
+        named = {other.entry: other for other in others if other is not None and not other.dead}
+        living = msgspec.structs.replace(answer, hits=tuple(hit for hit in answer.hits if hit.entry in named))
+        record = self._record(held)
+        claim = Claim(
+            document_id=document_id, version=held.version, content=held.content, body=record.body if record else b""
         )
+        return self.pipeline.verdict(claim, living, named, features=None)
+
+    def _record(self, held: Held) -> Record | None:
+        [entry] = run_now(self._store.contents([held.content]))
+        return run_now(self._store.records([entry]))[0] if entry else None
+
+    # Keeping
 
     def delete(self, document_ids: Sequence[str]) -> list[bool]:
-        """Forget documents and all that was kept of them. False: that one was not known."""
-        return [run_now(self.pipeline.index.delete(document_id)) for document_id in document_ids]
+        """Forget documents and all that was kept of them; what was refused for their sake may come in again.
 
-    def explain(self, document_id: str) -> list[Verdict]:
-        """The verdicts that a document was given, one per content; empty if it is not known."""
-        verdicts = []
-        for held in run_now(self._store.document(document_id)):
-            if held.answer is None:
-                continue
-            answer = decode_answer(held.answer)
-            wanted = sorted({hit.entry for hit in answer.hits} | ({answer.group} if answer.group else set()))
-            [entry] = run_now(self._store.contents([held.content]))
-            [record, *others] = run_now(self._store.records([entry or 0, *wanted]))
-            named = {other.entry: other for other in others if other is not None and not other.dead}
-            living = msgspec.structs.replace(answer, hits=tuple(h for h in answer.hits if h.entry in named))
-            claim = Claim(
-                document_id=document_id,
-                version=held.version,
-                content=held.content,
-                body=record.body if record else b"",
-            )
-            verdicts.append(self.pipeline.verdict(claim, living, named, features=None))
-        return verdicts
+        False: that one was not known, which is no error, so that a delete may be repeated.
+        """
+        return [run_now(self.pipeline.index.delete(document_id)) for document_id in _listed(document_ids)]
 
     def info(self) -> dict[str, int]:
-        """Counts and sizes of the index."""
+        """Counts of what the index holds, and bytes by part. Walks the whole index."""
         return run_now(self._store.info())
 
     def close(self) -> None:
@@ -204,13 +284,29 @@ class Gate:
     ) -> None:
         self.close()
 
+    def _texts(self, texts: Sequence[str]) -> list[CheckIn]:
+        """Texts without a name, as documents that can be judged."""
+        documents = [CheckIn(document_id="?", text=text) for text in _listed(texts)]
+        for place, document in enumerate(documents):
+            try:
+                admit(document, self.limits)
+            except BadDocument as exc:
+                raise BadDocument(exc.code, f"texts[{place}]: {exc}") from None
+        return documents
 
-def _profile(profile: Profile | str) -> Profile:
-    if isinstance(profile, Profile):
-        return profile
-    if profile not in BUILT_IN:
-        raise ConfigError(f"profile: {profile!r} is unknown; choose one of {', '.join(sorted(BUILT_IN))}")
-    return BUILT_IN[profile]
+
+def _listed(given: Sequence[str]) -> Sequence[str]:
+    """A string is a sequence of strings too, and never what was meant."""
+    if isinstance(given, str):
+        raise TypeError("give a list of strings, not one string")
+    return given
+
+
+def _checked(limits: Limits) -> Limits:
+    try:
+        return msgspec.convert(msgspec.structs.asdict(limits), Limits)
+    except msgspec.ValidationError as exc:
+        raise ConfigError(f"limits: {exc}") from exc
 
 
 def _new_entry(content: bytes) -> int:
@@ -218,17 +314,23 @@ def _new_entry(content: bytes) -> int:
     return int.from_bytes(content[:4], "big") << 32 | secrets.randbelow(2**32 - 1) + 1
 
 
-def _lowered(profile: Profile, threshold: float) -> Profile:
-    """The profile with another threshold of likeness: resemblance, or the share of equal bits where there is none."""
-    if profile.resemblance is None:
-        return msgspec.structs.replace(profile, radius=int(np.floor(64 * (1 - threshold) + 1e-9)))
-    return msgspec.structs.replace(profile, resemblance=threshold, containment=None)
+def _with_threshold(profile: Profile, threshold: float) -> Profile:
+    """The profile with another threshold of likeness. Where something is kept does not depend on the radius, so a
+    look-up may be wider than those before it."""
+    if not 0.0 < threshold <= 1.0:
+        raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
+    if profile.method == "simhash" or (profile.resemblance is None and profile.containment is None):
+        bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
+        return msgspec.structs.replace(profile, radius=min(bits, MAX_RADIUS))
+    wide = profile.resemblance is None or threshold < profile.resemblance
+    radius = max(profile.radius, WIDE_RADIUS) if wide else profile.radius
+    return msgspec.structs.replace(profile, resemblance=threshold, containment=None, radius=radius)
 
 
-def _match(record: Record, how: Likeness) -> Match:
+def _match(holder: Holder, how: Likeness) -> Match:
     return Match(
-        document_id=record.owner.document_id,
-        version=record.owner.version,
+        document_id=holder.document_id,
+        version=holder.version,
         relation=how.relation,
         distance=how.distance,
         resemblance=how.resemblance,
@@ -236,9 +338,5 @@ def _match(record: Record, how: Likeness) -> Match:
     )
 
 
-def _best_first(match: Match) -> tuple[float, int, str]:
-    return (-(match.resemblance or 0.0), match.distance or 0, match.document_id)
-
-
-def _two(a: str, b: str) -> list[CheckIn]:
-    return [CheckIn(document_id="a", text=a), CheckIn(document_id="b", text=b)]
+def _best_first(match: Match) -> tuple[bool, float, int, str]:
+    return (match.relation is not Relation.EXACT, -(match.resemblance or 0.0), match.distance or 0, match.document_id)

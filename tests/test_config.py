@@ -61,7 +61,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file_and_that_over_the
     environ = {"GATE_LIMITS_MAX_MATCHES": "2", "GATE_LIMITS_MAX_CANDIDATES": "2"}
     settings, told = load_settings({"limits.max_matches": 3}, environ)
     assert settings.limits == Limits(max_matches=3, max_candidates=2, max_bucket=1)
-    assert told["limits.max_matches"] == (3, "--limits-max-matches")
+    assert told["limits.max_matches"] == (3, "--set limits.max_matches")
     assert told["limits.max_candidates"] == (2, "GATE_LIMITS_MAX_CANDIDATES")
     assert told["limits.max_bucket"] == (1, "gate.toml")
     assert told["limits.batch_documents"] == (256, "default")
@@ -79,8 +79,8 @@ def test_a_flag_that_was_not_given_changes_nothing() -> None:
     assert settings.index == Path("kept.sqlite")
 
 
-def test_a_flag_may_be_spelled_as_command_line_parsers_spell_it() -> None:
-    assert load_settings({"limits_max_matches": 4}, {})[0].limits.max_matches == 4
+def test_a_number_may_come_as_its_digits_from_a_flag() -> None:
+    assert load_settings({"limits.max_matches": "4"}, {})[0].limits.max_matches == 4
 
 
 def test_an_empty_variable_is_one_that_is_not_set() -> None:
@@ -168,7 +168,7 @@ def test_a_settings_file_that_is_not_utf_8_is_told(folder: Path) -> None:
 
 
 def test_a_flag_that_nobody_knows_is_told() -> None:
-    assert problems(flags={"profil": "x"}) == ["--profil: unknown; did you mean `profile`?"]
+    assert problems(flags={"profil": "x"}) == ["--set profil: unknown; did you mean `profile`?"]
 
 
 # Secrets

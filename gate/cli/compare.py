@@ -11,7 +11,6 @@ from rich.text import Text
 
 from gate.cli import files, show
 from gate.cli.frame import Options, common, emit, load, open_gate
-from gate.errors import BadDocument, ConfigError
 from gate.service import Comparison
 
 
@@ -33,10 +32,10 @@ def compare(left: Path, right: Path, *, passages: bool, options: Options) -> Non
     """
     if str(left) == str(right) == "-":
         raise click.UsageError("only one of the two can be read from standard input")
-    loaded = load(options)
-    texts = [_text(path, max_chars=loaded.limits.max_document_chars) for path in (left, right)]
-    with open_gate(loaded, index=None) as gate:
-        found = gate.compare(*texts)
+    settings = load(options)
+    first, second = (files.read_named(path, max_chars=settings.limits.max_document_chars) for path in (left, right))
+    with open_gate(settings, index=None) as gate:
+        [found] = gate.compare([(first, second)], show_passages=passages)
     if options.json:
         emit(_as_json(found, passages=passages))
         return
@@ -44,13 +43,6 @@ def compare(left: Path, right: Path, *, passages: bool, options: Options) -> Non
     _measures(out, found, names=(str(left), str(right)))
     if passages:
         out.print(_both(out, found, names=(str(left), str(right))))
-
-
-def _text(path: Path, *, max_chars: int) -> str:
-    try:
-        return files.read_stdin() if str(path) == "-" else files.read(path, max_chars=max_chars)
-    except BadDocument as exc:
-        raise ConfigError(f"{show.printable(str(path))}: {exc}") from exc
 
 
 def _as_json(found: Comparison, *, passages: bool) -> dict[str, object]:
@@ -64,8 +56,7 @@ def _as_json(found: Comparison, *, passages: bool) -> dict[str, object]:
     }
     if passages:
         told["passages"] = [
-            [{"text": passage.text, "shared": passage.shared} for passage in side]
-            for side in (found.passages_a, found.passages_b)
+            [{"text": passage.text, "shared": passage.shared} for passage in side] for side in found.passages
         ]
     return told
 
@@ -93,7 +84,7 @@ def _measures(out: Console, found: Comparison, *, names: tuple[str, str]) -> Non
 
 def _both(out: Console, found: Comparison, *, names: tuple[str, str]) -> Group:
     """Both texts, each under its name."""
-    texts = [show.passages(side, colour=out.is_terminal) for side in (found.passages_a, found.passages_b)]
+    texts = [show.passages(side, colour=out.is_terminal) for side in found.passages]
     labels = [f"{letter}: {show.printable(name)}" for letter, name in zip("AB", names)]
     if out.is_terminal:
         return Group(*(Panel(text, title=Text(label), title_align="left") for text, label in zip(texts, labels)))

@@ -9,14 +9,12 @@ from typing import Literal
 
 import click
 import msgspec
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from gate.cli import files, show
 from gate.cli.frame import (
     SOME_FAILED,
     SOME_SIMILAR,
-    Loaded,
     Options,
     common,
     complain,
@@ -26,19 +24,24 @@ from gate.cli.frame import (
     open_index,
     verdict_line,
 )
+from gate.config import Settings
 from gate.errors import BadDocument, ConfigError
 from gate.model import CheckIn, Match, Verdict
-from gate.pipeline import admit, batches
+from gate.pipeline import batches
 from gate.service import Gate
 
 
 @click.command()
 @click.argument(
-    "paths", metavar="FILES|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
+    "paths",
+    metavar="FILES|FOLDER...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, readable=False),  # what cannot be read is told, and the rest goes on
 )
 @click.option("--fail-on-similar", is_flag=True, help="Exit with 1 if any document is similar to a known one.")
 @click.option("--only-similar", is_flag=True, help="Show only the documents that are similar.")
-@click.option("--dry-run", is_flag=True, help="Judge against the index, and add nothing to it.")
+@click.option("--dry-run", is_flag=True, help="Judge each file against the index by itself, and add nothing to it.")
 @common()
 def check(
     paths: tuple[Path, ...], *, fail_on_similar: bool, only_similar: bool, dry_run: bool, options: Options
@@ -52,56 +55,46 @@ def check(
       gate check new/ --index notes.sqlite --dry-run
 
     Every file is a document; its id is its path relative to the folder. The files are compared with each other and,
-    with --index, with all that was checked in before. Files that cannot be read are reported and the rest goes on
-    (exit code 1). Hidden files are skipped.
+    with --index, with all that was checked in before. A file whose content has changed since is a revision of itself.
+    Files that cannot be read are told and the rest goes on (exit code 1). Hidden files are left out.
     """
-    loaded = load(options)
-    unread = _Unread()
-    found: list[Verdict] = []
+    settings = load(options)
     named = list(files.find(paths))
-    with open_gate(loaded, index=loaded.index, must_exist=dry_run) as gate, _progress(quiet=options.json) as bar:
-        task = bar.add_task("checking", total=len(named))
-        for batch in batches(_readable(named, loaded, unread), loaded.limits):
+    unread: list[str] = []
+    found: list[Verdict] = []
+    opened = open_index(settings) if dry_run else open_gate(settings, index=settings.index)
+    with opened as gate, show.progress(quiet=options.json) as bar:
+        task = bar.add_task("checking", total=len(named), documents=0)
+        for batch in batches(_readable(named, settings, unread, json=options.json), settings.limits):
             verdicts = gate.check(batch) if dry_run else gate.check_in(batch)
             if options.json:
                 for verdict in verdicts:
                     if verdict.similar or not only_similar:
                         emit(verdict_line(verdict))
             found += verdicts
-            bar.update(task, completed=len(found) + unread.count)
+            bar.update(task, completed=len(found) + len(unread), documents=len(found))
     if not options.json:
-        _table(found, only_similar=only_similar, unread=unread.count)
-    if unread.count:
+        _table(found, only_similar=only_similar, unread=len(unread))
+    if unread:
         sys.exit(SOME_FAILED)
     if fail_on_similar and any(verdict.similar for verdict in found):
         sys.exit(SOME_SIMILAR)
 
 
-class _Unread:
-    """How many files had to be left out."""
-
-    count = 0
-
-
-def _readable(named: list[tuple[str, Path]], loaded: Loaded, unread: _Unread) -> Iterator[CheckIn]:
-    """The files as documents; each that is none is complained about at once, and left out."""
+def _readable(named: list[tuple[str, Path]], settings: Settings, unread: list[str], *, json: bool) -> Iterator[CheckIn]:
+    """The files as documents; each that is none is told at once, and left out."""
     for document_id, path in named:
         try:
-            text = files.read(path, max_chars=loaded.limits.max_document_chars)
-            document = CheckIn(document_id=files.spelled(document_id), text=text)
-            admit(document, loaded.limits)
+            text = files.read(path, max_chars=settings.limits.max_document_chars)
         except BadDocument as exc:
-            unread.count += 1
-            complain(f"{show.printable(files.spelled(document_id))}: {exc}", kind="skipped")
+            unread.append(document_id)
+            if json:
+                told = {"document_id": document_id, "reason": exc.code, "message": str(exc)}
+                click.echo(msgspec.json.encode(told), err=True)
+            else:
+                complain(f"{document_id}: {exc}", kind="skipped")
         else:
-            yield document
-
-
-def _progress(*, quiet: bool) -> Progress:
-    """A bar on a terminal, gone when it is full; nothing in a pipe."""
-    err = show.console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal)
+            yield CheckIn(document_id=document_id, text=text)
 
 
 def _table(found: list[Verdict], *, only_similar: bool, unread: int) -> None:
@@ -117,8 +110,9 @@ def _table(found: list[Verdict], *, only_similar: bool, unread: int) -> None:
 @click.argument("what", metavar="ID|FILE")
 @click.option(
     "--threshold",
+    metavar="0..1",
     type=click.FloatRange(0.0, 1.0, min_open=True),
-    help="Ask for another resemblance than the profile's. What the index does not bring together stays unseen.",
+    help="Ask for another resemblance than the profile's.",
 )
 @click.option("--as", "kind", type=click.Choice(["id", "file"]), help="Read the argument as this and nothing else.")
 @common()
@@ -129,11 +123,15 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
       gate similar reports/2026.txt --index notes.sqlite
       gate similar draft.txt --as file --threshold 0.5 --index notes.sqlite
 
-    The argument is an id that the index knows, or else a file.
+    The argument is an id that the index knows, or else a file. A file named - is read from standard input.
+
+    A threshold below the profile's finds what the index brings together, which is less the less alike it is: `gate
+    plan` tells how much. Documents that were refused as copies are not in the index, unless the profile says
+    index = "all"; ask for their original instead.
     """
-    loaded = load(options)
-    with open_index(loaded) as gate:
-        found = _similar(gate, what, kind, threshold, loaded)
+    settings = load(options)
+    with open_index(settings) as gate:
+        found = _similar(gate, what, kind, threshold, settings)
     if options.json:
         for match in found:
             emit(msgspec.to_builtins(match))
@@ -145,18 +143,16 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
         out.print(Text(f"Nothing in the index is like {show.printable(what)}."))
 
 
-def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, loaded: Loaded) -> list[Match]:
-    if kind != "file":
+def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, settings: Settings) -> list[Match]:
+    if kind != "file" and what != files.STDIN:
         try:
-            return gate.similar_to(what, threshold=threshold)
+            return gate.similar_to([what], threshold=threshold)[0]
         except KeyError:
             if kind == "id" or not Path(what).is_file():
                 remedy = "give the id of a document that was checked in" + ("" if kind else ", or a file")
-                raise ConfigError(f"{show.printable(what)}: not known to {loaded.index}; {remedy}") from None
-    try:
-        return gate.similar(files.read(Path(what), max_chars=loaded.limits.max_document_chars), threshold=threshold)
-    except BadDocument as exc:
-        raise ConfigError(f"{show.printable(what)}: {exc}") from exc
+                raise ConfigError(f"{what}: not known to {settings.index}; {remedy}") from None
+    text = files.read_named(what, max_chars=settings.limits.max_document_chars)
+    return gate.similar([text], threshold=threshold)[0]
 
 
 @click.command()
@@ -168,11 +164,11 @@ def explain(document_id: str, *, options: Options) -> None:
     \b
       gate explain reports/2026.txt --index notes.sqlite
     """
-    loaded = load(options)
-    with open_index(loaded) as gate:
-        verdicts = gate.explain(document_id)
+    settings = load(options)
+    with open_index(settings) as gate:
+        [verdicts] = gate.explain([document_id])
     if not verdicts:
-        raise _unknown(document_id, loaded)
+        raise _unknown(document_id, settings)
     if options.json:
         for verdict in verdicts:
             emit(verdict_line(verdict))
@@ -180,7 +176,7 @@ def explain(document_id: str, *, options: Options) -> None:
     out = show.console()
     for verdict in verdicts:
         out.print(Text(show.printable(show.named(verdict.document_id, verdict.version)), style="bold"))
-        for sentence in show.reasons(verdict, loaded.profile):
+        for sentence in show.reasons(verdict, settings.profile):
             out.print(Text(f"  {show.printable(sentence)}"))
         if verdict.matches:
             show.matches(out, verdict.matches)
@@ -189,9 +185,9 @@ def explain(document_id: str, *, options: Options) -> None:
         )
 
 
-def _unknown(document_id: str, loaded: Loaded) -> ConfigError:
+def _unknown(document_id: str, settings: Settings) -> ConfigError:
     return ConfigError(
-        f"{show.printable(document_id)}: not known to {loaded.index}; "
+        f"{document_id}: not known to {settings.index}; "
         "give the id of a document that was checked in, exactly as it was written then"
     )
 
@@ -234,15 +230,15 @@ def info(*, options: Options) -> None:
       gate index info --index notes.sqlite
       gate index info --index notes.sqlite --json
     """
-    loaded = load(options)
-    with open_index(loaded) as gate:
+    settings = load(options)
+    with open_index(settings) as gate:
         counts = gate.info()
     if options.json:
-        emit({"index": str(loaded.index), "profile": loaded.profile.ref, **counts})
+        emit({"index": str(settings.index), "profile": settings.profile.ref, **counts})
         return
     out = show.console()
     shown = show.table(out, "what", "count", right=("count",))
     for name, count in counts.items():
         shown.add_row(name.replace("_", " "), show.size_of(count) if "bytes" in name else f"{count:,}")
-    out.print(Text(f"{loaded.index}, profile {loaded.profile.ref}", style="bold"))
+    out.print(Text(f"{settings.index}, profile {settings.profile.ref}", style="bold"))
     out.print(shown)

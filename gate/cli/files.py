@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gate.errors import BadDocument
+from gate.errors import BadDocument, ConfigError
 
+STDIN = "-"
 SNIFFED_BYTES = 8192  # where a binary file shows its first NUL; text never holds one
-BYTES_PER_CHARACTER = 4  # UTF-8 needs no more, so a file beyond the limit times this is refused unread
+BYTES_PER_CHARACTER = 4  # UTF-8 needs no more, so no more than the limit times this is ever read
 
 
 def find(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
@@ -24,22 +27,37 @@ def find(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     for path in paths:
         if path.is_dir():
             for file in _below(path):
-                yield (file.relative_to(path) if alone else file).as_posix(), file
+                yield _spelled((file.relative_to(path) if alone else file).as_posix()), file
         else:
-            yield path.as_posix(), path
+            yield _spelled(path.as_posix()), path
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
+    try:
+        with os.scandir(folder) as found:
+            inside = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        yield folder  # to be read like a file, in vain: so it is told with its reason, and the rest goes on
+        return
+    for entry in inside:
+        path = Path(entry.path)
+        if entry.name.startswith("."):
             continue
-        if path.is_dir() and not path.is_symlink():  # a link to a folder may lead in a circle
+        if entry.is_dir(follow_symlinks=False):
             yield from _below(path)
-        elif path.is_file():
+        elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and _leads_to_a_file(path)):
             yield path
 
 
-def spelled(name: str) -> str:
+def _leads_to_a_file(link: Path) -> bool:
+    """Whether a link is a document. One that leads nowhere is, so that it is told; a folder might be a circle."""
+    try:
+        return stat.S_ISREG(link.stat().st_mode)
+    except OSError:
+        return True
+
+
+def _spelled(name: str) -> str:
     """A file name as an id: bytes that are no UTF-8 are spelled out, because an id has to be valid Unicode."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -47,30 +65,44 @@ def spelled(name: str) -> str:
 def read(path: Path, *, max_chars: int) -> str:
     """The file's text. BadDocument says what is wrong with it and how to mend that, and quotes nothing of it."""
     try:
-        size = path.stat().st_size
-        if size > max_chars * BYTES_PER_CHARACTER:
-            raise BadDocument(
-                "too_large", f"{size:,} bytes are more than {max_chars:,} characters; raise limits.max_document_chars"
-            )
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(max_chars * BYTES_PER_CHARACTER + 1)
     except OSError as exc:
         raise BadDocument("unreadable", f"cannot be read: {exc.strerror or type(exc).__name__}") from exc
-    return decode(raw)
+    return decode(raw, max_chars=max_chars)
 
 
-def read_stdin() -> str:
-    return decode(sys.stdin.buffer.read())
+def read_named(name: str | Path, *, max_chars: int) -> str:
+    """The text of the one file that a command is about, or of standard input if it is named -."""
+    try:
+        if str(name) == STDIN:
+            return decode(sys.stdin.buffer.read(max_chars * BYTES_PER_CHARACTER + 1), max_chars=max_chars)
+        return read(Path(name), max_chars=max_chars)
+    except BadDocument as exc:
+        raise ConfigError(f"{'standard input' if str(name) == STDIN else name}: {exc}") from exc
 
 
-def decode(raw: bytes) -> str:
+def decode(raw: bytes, *, max_chars: int) -> str:
+    """The text in the bytes, if they are a text and no longer than allowed. They may be cut beyond the limit."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadDocument("bad_encoding", "is UTF-16, not UTF-8; convert it with: iconv -f UTF-16 -t UTF-8")
     if b"\0" in raw[:SNIFFED_BYTES]:
         raise BadDocument("binary", "is not a text file; extract its text first")
+    if len(raw) > max_chars * BYTES_PER_CHARACTER:
+        raise _too_large(max_chars)
     try:
-        return raw.removeprefix(codecs.BOM_UTF8).decode()
+        text = raw.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as exc:
         raise BadDocument(
             "bad_encoding",
             f"is not UTF-8 (byte {exc.start:,}); if it is Latin-1, convert it with: iconv -f LATIN1 -t UTF-8",
         ) from exc
+    if len(text) > max_chars:
+        raise _too_large(max_chars)
+    return text
+
+
+def _too_large(max_chars: int) -> BadDocument:
+    return BadDocument(
+        "too_large", f"has more than {max_chars:,} characters; split it, or raise limits.max_document_chars"
+    )

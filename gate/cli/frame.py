@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
 
 from gate import wire
 from gate.cli import show
-from gate.core.profile import Profile
+from gate.config import Effective, Settings, load_settings
+from gate.core.profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
-from gate.limits import Limits
 from gate.model import Verdict
 from gate.service import Gate
 
@@ -25,45 +28,30 @@ SOME_FAILED = 1
 SOME_SIMILAR = 1
 WRONG = 2
 AWAY = 3
+# As a shell reports a command that the signal itself has ended.
+INTERRUPTED = 128 + 2
+PIPE_CLOSED = 128 + 13
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options that all commands have."""
+    """The options that all commands have; `flags` are settings."""
 
-    profile: str | None
+    flags: Mapping[str, object]
     config: Path | None
-    index: Path | None
     json: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """The settings in force."""
-
-    profile: Profile
-    limits: Limits
-    index: Path | None
-    secret: bytes
-    told: tuple[Told, ...]
+def load(options: Options, **flags: object) -> Settings:
+    """The settings in force; a command adds the flags that it alone has."""
+    return load_with_origins(options, **flags)[0]
 
 
-class Told(NamedTuple):
-    """A setting for people to see: its value, and where it came from."""
-
-    name: str
-    value: object
-    source: str
-
-
-def load(options: Options) -> Loaded:
-    from gate.core.profiles import BUILT_IN
-
-    return Loaded(
-        profile=BUILT_IN[options.profile or "standard"], limits=Limits(), index=options.index, secret=b"", told=()
-    )
+def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict[str, Effective]]:
+    given = {key: value for key, value in flags.items() if value is not None}
+    return load_settings({**options.flags, **given}, os.environ, options.config)
 
 
 class Commands(click.Group):
@@ -73,6 +61,8 @@ class Commands(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter gets it spelled out
         try:
             return super().invoke(ctx)
         except ConfigError as exc:
@@ -83,8 +73,20 @@ class Commands(click.Group):
             complain(str(exc))
             ctx.exit(SOME_FAILED)
         except Unavailable as exc:
-            complain(f"{exc}; nothing was decided, so try again")
+            complain(f"{exc}; try again: what was answered before is answered the same")
             ctx.exit(AWAY)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            _leave_quietly(ctx)
+
+
+def _leave_quietly(ctx: click.Context) -> NoReturn:
+    """The reader has had enough, as `head` does. What is still buffered goes nowhere, lest the exit complain of it."""
+    with suppress(OSError, ValueError):  # ValueError: a stream without a number, under test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    ctx.exit(PIPE_CLOSED)
 
 
 def common(*, index: bool = True) -> Callable[[F], F]:
@@ -92,9 +94,12 @@ def common(*, index: bool = True) -> Callable[[F], F]:
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
-        def with_options(*args: Any, profile: str | None, config: Path | None, as_json: bool, **kwargs: Any) -> Any:
-            options = Options(profile=profile, config=config, index=kwargs.pop("index", None), json=as_json)
-            return command(*args, options=options, **kwargs)
+        def with_options(
+            *args: Any, profile: str | None, config: Path | None, given: dict[str, str], as_json: bool, **kwargs: Any
+        ) -> Any:
+            own = {"profile": profile, "index": kwargs.pop("index", None)}
+            flags = {**given, **{key: value for key, value in own.items() if value is not None}}
+            return command(*args, options=Options(flags=flags, config=config, json=as_json), **kwargs)
 
         decorated: Any = with_options
         for option in reversed(_options(index=index)):
@@ -107,22 +112,45 @@ def common(*, index: bool = True) -> Callable[[F], F]:
 
 def _options(*, index: bool) -> list[Callable[[Any], Any]]:
     made = [
-        click.option("--profile", metavar="NAME|FILE.toml", help="A built-in profile, or a file with one."),
+        click.option(
+            "--profile", metavar="NAME|FILE.toml", help=f"{', '.join(BUILT_IN)}, or a file with one. Default: standard."
+        ),
         click.option(
             "--config",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="A file of settings (gate.toml by default).",
+            help="Settings. Default: gate.toml, if it is there.",
+        ),
+        click.option(
+            "--set",
+            "given",
+            metavar="KEY=VALUE",
+            multiple=True,
+            callback=_assignments,
+            help="Any setting by its name, as `gate config` shows it. May be repeated.",
         ),
     ]
     if index:
         made.append(
             click.option(
-                "--index", metavar="PATH", type=click.Path(path_type=Path), help="The SQLite file that keeps the index."
+                "--index",
+                metavar="PATH",
+                type=click.Path(path_type=Path),
+                help="The SQLite file that keeps the index.",
             )
         )
     made.append(click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs."))
     return made
+
+
+def _assignments(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    given = {}
+    for value in values:
+        key, separator, right = value.partition("=")
+        if not separator:
+            raise click.BadParameter(f"write KEY=VALUE, as in limits.max_matches=3; not {value!r}")
+        given[key.strip()] = right.strip()
+    return given
 
 
 def emit(value: object) -> None:
@@ -142,18 +170,18 @@ def complain(message: str, *, kind: str = "error") -> None:
 
 
 @contextmanager
-def open_gate(loaded: Loaded, *, index: Path | None, must_exist: bool = False) -> Iterator[Gate]:
+def open_gate(settings: Settings, *, index: Path | None) -> Iterator[Gate]:
     """The gate under these settings, closed at the end whatever happens."""
-    if must_exist and index is not None and not index.is_file():
-        raise ConfigError(f"{show.printable(str(index))}: there is no such index; `gate check --index` makes one")
-    with Gate(loaded.profile, index=index, secret=loaded.secret, limits=loaded.limits) as gate:
+    with Gate(settings.profile, index=index, secret=settings.secret.value, limits=settings.limits) as gate:
         yield gate
 
 
 @contextmanager
-def open_index(loaded: Loaded) -> Iterator[Gate]:
+def open_index(settings: Settings) -> Iterator[Gate]:
     """The gate on an index that is there already."""
-    if loaded.index is None:
-        raise ConfigError("this command needs an index; name its file with --index PATH")
-    with open_gate(loaded, index=loaded.index, must_exist=True) as gate:
+    if settings.index is None:
+        raise ConfigError("index: this command needs one; name its file with --index PATH, or in gate.toml")
+    if not settings.index.is_file():
+        raise ConfigError(f"index: there is no {settings.index}; `gate check` and `gate run` make one")
+    with open_gate(settings, index=settings.index) as gate:
         yield gate

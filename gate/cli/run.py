@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 import msgspec
 
 from gate import wire
 from gate.cli import show
-from gate.cli.frame import SOME_FAILED, Loaded, Options, common, complain, load, open_gate
-from gate.errors import BadDocument, ConfigError
-from gate.limits import Limits
+from gate.cli.frame import SOME_FAILED, Options, common, complain, load, open_gate
+from gate.config import Settings
+from gate.errors import ConfigError
 from gate.model import CheckIn
-from gate.pipeline import admit
 from gate.service import Gate
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message
-from gate.wire import Arrival, CheckInEvent, Rejected, VerdictEvent
+from gate.wire import CheckInEvent, Rejected, VerdictEvent
 
 DEAD_LETTERS = "dead letters"
 
@@ -35,24 +35,40 @@ DEAD_LETTERS = "dead letters"
     type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write verdicts here, not to stdout."
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write verdicts to this file, from its beginning, and not to stdout.",
 )
 @click.option(
     "--dead-letters",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     help="Append what cannot be judged to this file, with its original. Without it, a line on stderr tells.",
 )
-@click.option("--quiet", is_flag=True, help="No summary at the end.")
+@click.option(
+    "--content-root",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Where content_uri may point to. Default: the folder of the events, or the current one for stdin.",
+)
+@click.option("--quiet", is_flag=True, help="No progress, and no summary at the end.")
 @common()
 def run(
-    inputs: tuple[Path, ...], *, output: Path | None, dead_letters: Path | None, quiet: bool, options: Options
+    inputs: tuple[Path, ...],
+    *,
+    output: Path | None,
+    dead_letters: Path | None,
+    content_root: Path | None,
+    quiet: bool,
+    options: Options,
 ) -> None:
     """Judge a stream of events: JSON Lines in, one verdict a line out.
 
     \b
       gate run events.jsonl -o verdicts.jsonl --index gate.sqlite
-      zcat archive.jsonl.gz | gate run - --dead-letters dead.jsonl > verdicts.jsonl
+      zcat archive.jsonl.gz | gate run --dead-letters dead.jsonl > verdicts.jsonl
 
     \b
     An event is one object a line, a check-in or a delete:
@@ -63,62 +79,98 @@ def run(
     Verdicts come in the order of the check-ins; a delete gets no line. Where the input pauses, what came so far is
     answered. A line that cannot be judged is dead-lettered and the rest goes on; the exit code is then 1. Without
     FILES, or with -, standard input is read. With --json, what goes to stderr is JSON too.
+
+    With --index a run may be stopped and begun again at any time: what was judged before gets the same verdict.
     """
-    loaded = load(options)
-    for path in (output, dead_letters):
-        if path is not None and path.exists() and any(str(one) != jsonl.STDIN and path.samefile(one) for one in inputs):
-            raise ConfigError(f"{show.printable(str(path))}: is an input too; write to another file")
+    settings = load(options, dead_letters=dead_letters, content_root=content_root)
+    _keep_apart(inputs, output, settings)
+    source = _Source(inputs or (Path(jsonl.STDIN),), settings)
+    shown = not (quiet or options.json) and (output is not None or not sys.stdout.isatty())
+    if sys.stdin.isatty() and source.reads_stdin and not (quiet or options.json):
+        click.echo("reading events from standard input; Ctrl-D ends them", err=True)
     with ExitStack() as opened:
-        gate = opened.enter_context(open_gate(loaded, index=loaded.index))
+        gate = opened.enter_context(open_gate(settings, index=settings.index))
         sink = opened.enter_context(LineFile(output or sys.stdout.buffer))
-        letters = None if dead_letters is None else opened.enter_context(LineFile(dead_letters, append=True))
-        work = _Run(gate, loaded.limits, sink=sink, letters=letters, json=options.json)
-        for batch in jsonl.batches(_messages(inputs, loaded), loaded.limits):
+        letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
+        bar = opened.enter_context(show.progress(quiet=not shown))
+        task = bar.add_task("judging", total=source.total_bytes(), documents=0)
+        work = _Run(gate, sink=sink, letters=letters, json=options.json)
+        for batch in jsonl.batches(source, settings.limits):
             work.judge(batch)
+            bar.update(task, completed=source.read_bytes(), documents=work.counts.total())
     if not quiet:
         work.summarise()
     if work.counts[DEAD_LETTERS]:
         sys.exit(SOME_FAILED)
 
 
-def _messages(inputs: tuple[Path, ...], loaded: Loaded) -> Iterator[Message | None]:
-    for path in inputs or (Path(jsonl.STDIN),):
-        if str(path) == jsonl.STDIN:
-            yield from jsonl.messages(sys.stdin.buffer, name=jsonl.STDIN, limits=loaded.limits)
+def _keep_apart(inputs: tuple[Path, ...], output: Path | None, settings: Settings) -> None:
+    """No file is read and written at once, nor written twice."""
+    taken = [path for path in (*inputs, settings.index) if path is not None and str(path) != jsonl.STDIN]
+    for path in (output, settings.dead_letters):
+        if path is None:
             continue
-        try:
-            file = path.open("rb")
-        except OSError as exc:
-            raise ConfigError(f"{show.printable(str(path))}: cannot be read: {exc.strerror}") from exc
-        with file:
-            yield from jsonl.messages(file, name=str(path), limits=loaded.limits)
+        if any(path == other or (path.exists() and other.exists() and path.samefile(other)) for other in taken):
+            raise ConfigError(f"{path}: is an input, the index or another output too; write to another file")
+        taken.append(path)
+
+
+class _Source:
+    """The messages of all inputs, one after another, and how far they have been read."""
+
+    def __init__(self, paths: tuple[Path, ...], settings: Settings) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._before = 0  # bytes of the inputs that are done
+        self._file: BinaryIO | None = None
+        self.reads_stdin = any(str(path) == jsonl.STDIN for path in paths)
+
+    def __iter__(self) -> Iterator[Message | None]:
+        for path in self._paths:
+            if str(path) == jsonl.STDIN:
+                yield from self._messages(sys.stdin.buffer, jsonl.STDIN)
+                continue
+            try:
+                file = path.open("rb")
+            except OSError as exc:
+                raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
+            with file:
+                self._file = file if file.seekable() else None
+                yield from self._messages(file, str(path))
+                self._before, self._file = self.read_bytes(), None
+
+    def _messages(self, stream: BinaryIO, name: str) -> Iterator[Message | None]:
+        settings = self._settings
+        return jsonl.messages(stream, name=name, limits=settings.limits, content_root=settings.content_root)
+
+    def total_bytes(self) -> int | None:
+        """None where nobody can know."""
+        if not all(path.is_file() for path in self._paths):
+            return None
+        return sum(path.stat().st_size for path in self._paths)
+
+    def read_bytes(self) -> int:
+        return self._before + (self._file.tell() if self._file is not None else 0)
 
 
 class _Run:
     """One run over its inputs, and what it counted."""
 
-    def __init__(self, gate: Gate, limits: Limits, *, sink: LineFile, letters: LineFile | None, json: bool) -> None:
+    def __init__(self, gate: Gate, *, sink: LineFile, letters: LineFile | None, json: bool) -> None:
         self.counts: Counter[str] = Counter()
         self._gate = gate
-        self._limits = limits
         self._sink = sink
         self._letters = letters
         self._json = json
 
     def judge(self, batch: list[Message]) -> None:
         """Answer a batch. A delete takes effect in its place: what came before it is judged before."""
-        waiting: list[tuple[CheckIn, Arrival]] = []
+        waiting: list[tuple[CheckIn, CheckInEvent, wire.Place]] = []
         for message in batch:
             if isinstance(message, Rejected):
                 self._bury(message)
             elif isinstance(message.event, CheckInEvent):
-                try:
-                    document = message.event.check_in()
-                    admit(document, self._limits)
-                except BadDocument as exc:
-                    self._bury(Rejected.of(exc, wire.encode(message.event), place=message.place))
-                else:
-                    waiting.append((document, message))
+                waiting.append((message.event.check_in(), message.event, message.place))
             else:
                 self._answer(waiting)
                 waiting = []
@@ -126,16 +178,13 @@ class _Run:
                 self.counts["deleted" if known else "deletes of unknown documents"] += 1
         self._answer(waiting)
 
-    def _answer(self, waiting: list[tuple[CheckIn, Arrival]]) -> None:
-        if not waiting:
-            return
-        verdicts = self._gate.check_in([document for document, _ in waiting])
+    def _answer(self, waiting: list[tuple[CheckIn, CheckInEvent, wire.Place]]) -> None:
+        verdicts = self._gate.check_in([document for document, _, _ in waiting])
         now = datetime.now(UTC)
         told = []
-        for verdict, (_, arrival) in zip(verdicts, waiting, strict=True):
+        for verdict, (_, event, place) in zip(verdicts, waiting, strict=True):
             self.counts[verdict.relation.value] += 1
-            checked_in_at = arrival.event.checked_in_at if isinstance(arrival.event, CheckInEvent) else None
-            told.append(VerdictEvent.of(verdict, source=arrival.place, checked_in_at=checked_in_at, judged_at=now))
+            told.append(VerdictEvent.of(verdict, source=place, checked_in_at=event.checked_in_at, judged_at=now))
         jsonl.write_verdicts(self._sink, told)
 
     def _bury(self, rejected: Rejected) -> None:

@@ -2,36 +2,83 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import msgspec
+from msgspec import structs
 from rich.text import Text
 
 from gate.cli import show
-from gate.cli.frame import Options, common, emit, load
+from gate.cli.frame import Options, common, emit, load, load_with_origins
+from gate.config.profiles import chosen_profile
+from gate.core.plan import changed
 from gate.core.plan import plan as planned
+from gate.core.profile import Profile
+
+TRIED = "tried"  # the name of a profile that has been changed by hand, to see what would happen
 
 
 @click.command()
 @click.option(
-    "--documents", default=1_000_000, show_default=True, type=click.IntRange(0, 10**12), help="How many to plan for."
+    "--documents",
+    metavar="N",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(0, 10**12),
+    help="How many to plan for.",
 )
+@click.option("--method", metavar="NAME", help="Try another method: simhash, minhash or hybrid.")
+@click.option("--radius", metavar="BITS", type=int, help="Try: fingerprints within so many bits are sure to meet.")
+@click.option("--bins", metavar="N", type=int, help="Try: the length of the MinHash sketch.")
+@click.option("--bands", metavar="N", type=int, help="Try: how many bands of it are looked up; more find more.")
+@click.option("--rows", metavar="N", type=int, help="Try: bins in a band; more bring fewer strangers, and find less.")
+@click.option("--gram", metavar="N", type=int, help="Try: words (or characters) in a shingle.")
 @common(index=False)
-def plan(*, documents: int, options: Options) -> None:
+def plan(*, documents: int, options: Options, **tried: int | str | None) -> None:
     """Tell what a profile costs and finds, before the first document is in.
 
     \b
       gate plan
       gate plan --documents 50000000 --profile simhash
+      gate plan --bands 24 --rows 5                    what if?
 
-    The figures follow from the parameters alone; how texts of yours behave, only a measurement can tell.
+    The figures follow from the parameters alone; how texts of yours behave, only a measurement can tell. "Changed" is
+    the share of words that may be replaced, here and there, until two texts are as little alike as the line says.
     """
-    expected = planned(load(options).profile, documents)
+    profile = _varied(load(options).profile, {name: value for name, value in tried.items() if value is not None})
+    expected = planned(profile, documents)
+    words = "characters" if profile.stream == "characters" else "words"
     if options.json:
-        emit({**msgspec.to_builtins(expected), "total_bytes": expected.total_bytes})
+        told: dict[str, Any] = msgspec.to_builtins(expected)
+        told["recall"] = [
+            {"resemblance": alike, "changed": round(changed(alike, profile.gram), 4), "found": found}
+            for alike, found in expected.recall
+        ]
+        emit({**told, "total_bytes": expected.total_bytes, "parameters": structs.asdict(profile)})
         return
     out = show.console()
     out.print(Text(f"Profile {expected.profile}, {documents:,} documents", style="bold"))
-    show.plan(out, expected)
+    out.print(Text(_parameters(profile), style="dim"))
+    show.plan(out, expected, changed=lambda alike: changed(alike, profile.gram), words=words)
+
+
+def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:
+    """The profile with other parameters, under another name; whatever does not go together is told."""
+    if not tried:
+        return profile
+    return chosen_profile(structs.replace(profile, name=TRIED, **tried))
+
+
+def _parameters(profile: Profile) -> str:
+    """A profile in one line: what was looked at, how it is found, what counts."""
+    looked = f"{profile.stream} in {profile.gram}s, weights {profile.weights}, method {profile.method}"
+    parts = [looked]
+    if profile.method != "minhash":
+        parts.append(f"radius {profile.radius}")
+    if profile.method != "simhash":
+        parts.append(f"{profile.bands} bands of {profile.rows} of {profile.bins} bins")
+    return ", ".join(parts)
 
 
 @click.command()
@@ -42,19 +89,33 @@ def config(*, options: Options) -> None:
     \b
       gate config
       gate config --config gate.toml --profile simhash --json
+      GATE_LIMITS_MAX_MATCHES=3 gate config
+
+    Settings come from gate.toml (or the file that --config or GATE_CONFIG names), from the environment and from flags;
+    the later wins. A setting `limits.max_matches` is max_matches under [limits] in the file, GATE_LIMITS_MAX_MATCHES
+    in the environment and --set limits.max_matches=3 as a flag. All that is wrong is told at once (exit code 2).
     """
-    told = load(options).told
+    settings, origins = load_with_origins(options)
+    parameters = structs.asdict(settings.profile)
     if options.json:
-        emit({one.name: {"value": one.value, "source": one.source} for one in told})
+        told: dict[str, Any] = {name: {"value": one.value, "source": one.source} for name, one in origins.items()}
+        told["profile"]["parameters"] = parameters
+        emit(told)
         return
     out = show.console()
     shown = show.table(out, "setting", "value", "from")
-    for one in told:
+    for name, one in origins.items():
         shown.add_row(
-            one.name,
+            name,
             show.cell(_written(one.value), style="" if one.source == "default" else "bold"),
             Text(show.printable(one.source), style="dim" if one.source == "default" else "cyan"),
         )
+    out.print(shown)
+    out.print()
+    out.print(Text(f"Profile {settings.profile.ref}", style="bold"))
+    shown = show.table(out, "parameter", "value")
+    for name, value in parameters.items():
+        shown.add_row(name, show.cell(_written(value)))
     out.print(shown)
 
 

@@ -6,10 +6,12 @@ Ids and texts come from outside, so they are never read as markup, and their con
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -51,12 +53,44 @@ LIMITS_HIT: dict[Degraded, str] = {
 }
 
 
+class _Console(Console):
+    def print(self, *objects: Any, **how: Any) -> None:
+        """As rich prints, but for the blanks with which it fills the last column of a table, where nobody looks."""
+        if self.is_terminal or not any(isinstance(one, Table) for one in objects):
+            super().print(*objects, **how)
+            return
+        with self.capture() as captured:
+            super().print(*objects, **how)
+        self.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+        self.file.flush()
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the frame, which knows the exit code; rich would end the process here."""
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console on the stream as it is now; as wide as it likes where nobody looks."""
-    made = Console(file=sys.stderr if stderr else sys.stdout, highlight=False)
+    made = _Console(file=sys.stderr if stderr else sys.stdout, highlight=False)
     if not made.is_terminal:
         made.width = PIPE_WIDTH
     return made
+
+
+def progress(*, quiet: bool) -> Progress:
+    """A bar on a terminal, gone when it is full; nothing in a pipe. A task's field `documents` is the count so far."""
+    err = console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[documents]:,} documents"),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        redirect_stdout=False,  # it would go to stderr: this bar's console
+        disable=quiet or not err.is_terminal,
+    )
 
 
 def printable(text: str, *, keep: str = "") -> str:
@@ -96,7 +130,7 @@ def fraction(value: float | None) -> Text:
     """A share as per cent. Rounded down, so that only what is whole reads 100 %."""
     if value is None:
         return cell(None)
-    return Text(f"{int(value * 1000) / 10:.1f} %")
+    return Text(f"{int(round(value * 1000, 6)) / 10:.1f} %")  # 0.57 * 1000 is a little less than 570
 
 
 def bits(value: int | None) -> Text:
@@ -200,7 +234,7 @@ def passages(found: Sequence[Passage], *, colour: bool) -> Text:
     return shown
 
 
-def plan(out: Console, planned: Plan) -> None:
+def plan(out: Console, planned: Plan, *, changed: Callable[[float], float], words: str) -> None:
     costs = table(out, "what", "expected", "meaning", right=("expected",))
     per_document = sum(planned.bytes_per_document.values())
     for what, expected, meaning in (
@@ -214,9 +248,17 @@ def plan(out: Console, planned: Plan) -> None:
     ):
         costs.add_row(what, expected, Text(meaning, style="dim"))
     out.print(costs)
-    curve = table(out, "resemblance", "found", "", right=("resemblance", "found"))
+    out.print()
+    curve = table(
+        out, "resemblance", f"{words} changed", "found", "", right=("resemblance", f"{words} changed", "found")
+    )
     for resemblance, found in planned.recall:
-        curve.add_row(fraction(resemblance), fraction(found), Text("█" * round(found * 40), style="green"))
+        curve.add_row(
+            fraction(resemblance),
+            fraction(changed(resemblance)),
+            fraction(found),
+            Text("█" * round(found * 40) if out.is_terminal else "", style="green"),
+        )
     out.print(curve)
     if planned.radius is not None:
         out.print(

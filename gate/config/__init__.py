@@ -159,17 +159,16 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
 
 
 def _from_flags(flags: Mapping[str, object], problems: list[str]) -> dict[str, Given]:
-    """A flag may be spelled as the key, or with _ for its dot, as command line parsers do."""
-    names = {key: key for key in KEYS} | {key.replace(".", "_"): key for key in KEYS}
+    """A limit has no flag of its own, so it came by --set, and so did whatever nobody knows."""
     given = {}
-    for name, value in flags.items():
+    for key, value in flags.items():
         if value is None:
             continue
-        flag = "--" + name.replace("_", "-").replace(".", "-")
-        if name in names:
-            given[names[name]] = Given(value, flag, Layer.FLAG, Path())
-        else:
-            problems.append(f"{flag}: unknown; {nearest(name, KEYS)}")
+        if key not in KEYS:
+            problems.append(f"--set {key}: unknown; {nearest(key, KEYS)}")
+            continue
+        flag = f"--set {key}" if key in LIMITS else "--" + key.replace("_", "-")
+        given[key] = Given(value, flag, Layer.FLAG, Path())
     return given
 
 

@@ -18,6 +18,16 @@ from gate.errors import ConfigError
 DEFAULT_PROFILE = "standard"
 
 
+def chosen_profile(profile: Profile | str | Path) -> Profile:
+    """A profile given by a program: by name, as a .toml file, or as a value, which nobody has checked so far."""
+    value = structs.asdict(profile) if isinstance(profile, Profile) else str(profile)
+    problems: list[str] = []
+    found = find_profile({"profile": Given(value, "argument", Layer.FLAG, Path())}, {}, problems)
+    if problems or found is None:
+        raise ConfigError(*problems)
+    return found
+
+
 def find_profile(given: Mapping[str, Given], paths: Mapping[str, Path | None], problems: list[str]) -> Profile | None:
     """The profile by name, from a file of its own, or from the table in the settings file; None with a problem."""
     chosen = given.get("profile", Given(DEFAULT_PROFILE, "default", Layer.FILE, Path()))

@@ -88,6 +88,16 @@ def recall(profile: Profile, resemblance: float) -> float:
     return 1.0 - missed
 
 
+def changed(resemblance: float, gram: int) -> float:
+    """The share of words (or characters) that, replaced here and there, leaves two texts of one length so alike.
+
+    A replaced word takes the `gram` k-grams with it that it stands in, so a share q of them survives where
+    q = (1 - changed) ** gram, and J = q / (2 - q).
+    """
+    survives = 2.0 * resemblance / (1.0 + resemblance)
+    return 1.0 - float(survives ** (1.0 / gram))
+
+
 def within(radius: int, differs: float) -> float:
     """The chance that at most `radius` of 64 bits differ, each with probability `differs`."""
     return sum(
