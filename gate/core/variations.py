@@ -31,13 +31,16 @@ ENGLISH: tuple[str, ...] = tuple(
     """.split()  # noqa: SIM905 - a paragraph is read more easily than a hundred and eighty quoted words
 )
 
-_DIGIT, _VOWEL, _PLAIN = 1, 2, 3
+_DIGIT, _VOWEL, _MARK, _PLAIN = 1, 2, 3, 4
 _kinds = np.zeros(0x110000, dtype=np.uint8)
 
 
 def _kind_of(point: int) -> int:
-    if unicodedata.category(chr(point)) == "Nd":
+    category = unicodedata.category(chr(point))
+    if category == "Nd":
         return _DIGIT
+    if category.startswith("M"):
+        return _MARK
     return _VOWEL if unicodedata.normalize("NFD", chr(point))[0] in "aeiou" else _PLAIN
 
 
@@ -65,22 +68,29 @@ def mask_numbers(texts: Texts) -> Texts:
 
 
 def drop_vowels(texts: Texts) -> Texts:
-    """Leave out a, e, i, o and u, with or without accents."""
-    return _without(texts, _kinds_of(texts.points) == _VOWEL)
+    """Leave out a, e, i, o and u, each with its accents, composed or not."""
+    kinds = _kinds_of(texts.points)
+    dropped = kinds == _VOWEL
+    marks = np.flatnonzero(kinds == _MARK)
+    if marks.size and dropped.any():
+        letters = np.flatnonzero(kinds != _MARK)
+        letter = letters[np.searchsorted(letters, marks) - 1]  # the one before; of a mark before all letters, the last
+        begin = texts.starts[np.searchsorted(texts.starts, marks, side="right") - 1]
+        dropped[marks] = dropped[letter] & (begin <= letter) & (letter < marks)
+    return _without(texts, dropped)
 
 
 def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
     """Leave out each stop word and the space behind it."""
     found = words(texts)
     stops = _stops(word_tokens(found, 0).hashes, stop_words)
-    # Places in UTF-8 are not places in code points; ask for the words' places again, through the offsets.
     begins, lengths = found.begins[stops], found.lengths[stops]
     size = found.data.size - 8
     gone = np.zeros(size + 1, dtype=np.int8)
     gone[begins] = 1
     np.subtract.at(gone, begins + lengths, 1)
     dropped = np.cumsum(gone[:-1], dtype=np.int8).astype(np.bool_)
-    if texts.points.dtype != np.uint8:
+    if texts.points.dtype != np.uint8:  # a flag for each code point instead of each byte of its UTF-8
         dropped = dropped[(found.data[:-8] & 0xC0) != 0x80]
     ends_of_stops = np.flatnonzero(dropped[:-1] & ~dropped[1:]) + 1
     dropped[ends_of_stops[texts.points[ends_of_stops] == ord(" ")]] = True

@@ -1,0 +1,105 @@
+"""k-grams of every stream under every variation are those of the reference."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import example, given
+from hypothesis import strategies as st
+from samples import WRITTEN, any_texts, batches
+
+from gate.core.profile import Profile, Stream
+from gate.core.shingles import Features, features
+from gate.core.text import normalise
+
+STREAMS: tuple[Stream, ...] = get_args(Stream)
+GRAMS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 64])
+SECRETS = st.sampled_from([b"", b"secret", b"another"])
+
+
+def listed(found: Features) -> list[list[int]]:
+    hashes = found.hashes.tolist()
+    return [hashes[i:j] for i, j in zip(found.starts.tolist(), found.starts[1:].tolist())]
+
+
+def of(batch: list[str], secret: bytes = b"", **shape: Any) -> list[list[int]]:
+    return listed(features(normalise(batch), Profile(name="p", **shape), secret))
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> Profile:
+    return Profile(
+        name="p",
+        stream=draw(st.sampled_from(STREAMS)),
+        gram=draw(GRAMS),
+        stop_words=draw(st.sampled_from([(), ("hello", "漢", "é")])),
+        drop_stop_words=draw(st.booleans()),
+        drop_vowels=draw(st.booleans()),
+        drop_repeats=draw(st.booleans()),
+        mask_numbers=draw(st.booleans()),
+    )
+
+
+@given(batches, profiles(), SECRETS)
+@example(["", "a", "é", "漢字", "x" * 20, "aé"], Profile(name="p", stream="characters", gram=2), b"")
+@example(["one two", "three", "", "four five six"], Profile(name="p", gram=2), b"secret")
+def test_the_features_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
+    expected = [reference.features(reference.normalise(one), profile, secret) for one in batch]
+    assert listed(features(normalise(batch), profile, secret)) == expected
+
+
+@given(any_texts, batches, batches, profiles())
+def test_a_text_has_the_same_features_in_any_company(
+    text: str, before: list[str], after: list[str], profile: Profile
+) -> None:
+    together = listed(features(normalise([*before, text, *after]), profile))
+    assert together[len(before)] == listed(features(normalise([text]), profile))[0]
+
+
+@given(batches, profiles())
+def test_another_secret_has_no_feature_in_common(batch: list[str], profile: Profile) -> None:
+    one, two, none = (
+        {value for found in listed(features(normalise(batch), profile, secret)) for value in found}
+        for secret in (b"a", b"b", b"")
+    )
+    assert one.isdisjoint(two | none)
+    assert two.isdisjoint(none)
+
+
+@pytest.mark.parametrize("language", sorted(WRITTEN))
+@pytest.mark.parametrize("stream", STREAMS)
+def test_every_language_has_features_of_every_stream(language: str, stream: str) -> None:
+    [found] = of([WRITTEN[language]], stream=stream, gram=3)
+    assert len(set(found)) >= 8
+
+
+def test_texts_shorter_than_a_k_gram_have_no_features() -> None:
+    assert of(["", "one", "one two", "one two three"], gram=3)[:3] == [[], [], []]
+    assert of(["", "ab", "abc", "é", "éa"], stream="characters", gram=3) == [
+        [],
+        [],
+        of(["abc"], stream="characters")[0],
+        [],
+        [],
+    ]
+
+
+def test_words_in_another_order_are_another_k_gram() -> None:
+    assert of(["one two"], gram=2) != of(["two one"], gram=2)
+    assert of(["one one two"], gram=3) != of(["one two one"], gram=3)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_document_of_megabytes_has_the_features_of_its_beginning_and_its_end(stream: Stream) -> None:
+    line = " ".join(WRITTEN.values())
+    profile = Profile(name="p", stream=stream)
+    found = features(normalise([" ".join([line] * 1500)]), profile).hashes
+    head = reference.features(reference.normalise(line), profile)
+    assert found[: len(head)].tolist() == head
+    assert found[-len(head) :].tolist() == head
+    # What lies between repeats itself, seam and all.
+    period = (found.size - len(head)) // 1499
+    assert np.array_equal(found[:-period], found[period:])
