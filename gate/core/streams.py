@@ -120,7 +120,7 @@ def lanes_of(data: NDArray[np.uint8]) -> Hashes:
 
 def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
     """The hash, as defined above, of some stretches of bytes."""
-    lanes = lanes_of(data)
+    lanes = np.ascontiguousarray(lanes_of(data))  # eight times the bytes, and then a load is six times as fast
     hashes = _loaded(lanes, begins, lengths)
     if seed:
         hashes ^= np.uint64(seed)
@@ -183,11 +183,9 @@ def _runs(inside: NDArray[np.bool_], starts: NDArray[np.int64]) -> tuple[NDArray
     met = np.unique(met[(met > 0) & inside[met - 1]])
     if met.size:
         # Few places among many: copying what lies between them is several times faster than np.insert.
-        pieces, done = [], 0
-        for place, at in zip(met.tolist(), np.searchsorted(edges, met).tolist()):
-            pieces += [edges[done:at], (place, place)]
-            done = at
-        edges = np.concatenate([*pieces, edges[done:]])
+        twice, cuts = np.repeat(met, 2), [0, *np.searchsorted(edges, met).tolist(), edges.size]
+        pieces = [piece for i in range(met.size) for piece in (edges[cuts[i] : cuts[i + 1]], twice[2 * i : 2 * i + 2])]
+        edges = np.concatenate([*pieces, edges[cuts[-2] :]])
     return edges[::2].copy(), edges[1::2].copy()
 
 
