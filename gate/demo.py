@@ -12,28 +12,31 @@ from random import Random
 from gate.model import CheckIn, Relation
 
 LIGHTHOUSE = """\
-The lighthouse on the northern rock was built in three summers, because no boat could land there from October to May.
-Each stone was cut on the mainland, numbered with red paint and carried over on calm mornings. The keeper lived below
-the lamp with his sister, two goats and a cupboard full of almanacs. Every evening he climbed one hundred and twelve
-steps, trimmed the wick and wrote the weather into a ledger. In the ninth year a storm broke the outer wall, yet the
-lamp was not dark for a single night. When the harbour company sent an inspector, he found the brass polished, the
-ledger complete and the goats asleep on the stairs. He recommended a larger stove and a better rope, and went home
-with a cheese under his arm."""
+The lighthouse on the northern rock was built in three summers, because no boat could land there
+from October to May. Each stone was cut on the mainland, numbered with red paint and carried
+over on calm mornings. The keeper lived below the lamp with his sister, two goats and a cupboard
+full of almanacs. Every evening he climbed one hundred and twelve steps, trimmed the wick and
+wrote the weather into a ledger. In the ninth year a storm broke the outer wall, yet the lamp
+was not dark for a single night. When the harbour company sent an inspector, he found the brass
+polished, the ledger complete and the goats asleep on the stairs. He recommended a larger stove
+and a better rope, and went home with a cheese under his arm."""
 
 BREAD = """\
-Mix the flour with lukewarm water and leave it under a damp cloth until it smells faintly sour. On the second day add
-salt, a spoon of honey and as much flour again, and knead the dough until it no longer clings to the board. Let it
-rest in a cool place overnight; a slow rise gives a darker crust. Heat the oven with beech wood, sweep out the embers
-and test the floor with a pinch of meal, which should brown but not burn. Cut the loaf once along the top, push it to
-the back and close the door with wet clay. After one hour knock on the bottom: if it sounds hollow, the bread is
-done. Wait until it is cold before the first slice."""
+Mix the flour with lukewarm water and leave it under a damp cloth until it smells faintly sour.
+On the second day add salt, a spoon of honey and as much flour again, and knead the dough until
+it no longer clings to the board. Let it rest in a cool place overnight; a slow rise gives a
+darker crust. Heat the oven with beech wood, sweep out the embers and test the floor with a
+pinch of meal, which should brown but not burn. Cut the loaf once along the top, push it to the
+back and close the door with wet clay. After one hour knock on the bottom: if it sounds hollow,
+the bread is done. Wait until it is cold before the first slice."""
 
 BRIDGE = """\
-Minutes of the parish meeting. The carpenter reported that four beams of the old bridge are rotten and that carts
-should not cross it with more than ten sacks. The miller offered oak from his own wood at half the price, on
-condition that the toll be lifted for him until harvest. After a long debate the offer was accepted with nine votes
-against three. The schoolmaster will paint a warning board, and the smith will lend his chain. The next meeting is on
-the first Monday after the fair, in the upper room, and those who come late will bring the candles."""
+Minutes of the parish meeting. The carpenter reported that four beams of the old bridge are
+rotten and that carts should not cross it with more than ten sacks. The miller offered oak from
+his own wood at half the price, on condition that the toll be lifted for him until harvest.
+After a long debate the offer was accepted with nine votes against three. The schoolmaster will
+paint a warning board, and the smith will lend his chain. The next meeting is on the first
+Monday after the fair, in the upper room, and those who come late will bring the candles."""
 
 EDITS = (
     ("three summers", "four summers"),
@@ -77,20 +80,19 @@ def corpus(seed: int = 7, strangers: int = 40) -> list[Planted]:
 
 
 def _planted() -> list[Planted]:
-    lighthouse, bread, bridge = "tales/lighthouse.txt", "kitchen/bread.txt", "minutes/bridge.txt"
+    # In the order of the alphabet the archive comes before the inbox: `gate check` on the written files tells the same.
+    lighthouse, bread, bridge = "archive/lighthouse.txt", "archive/bread.txt", "archive/bridge.txt"
     part = BREAD[: BREAD.index(" After one hour")]
     return [
         _plant(lighthouse, LIGHTHOUSE, "original", Relation.NEW),
         _plant(bread, BREAD, "original", Relation.NEW),
         _plant(bridge, BRIDGE, "original", Relation.NEW, version="1"),
-        _plant(
-            "inbox/lighthouse-edited.txt", _edit(LIGHTHOUSE, EDITS), "three small edits", Relation.NEAR, of=lighthouse
-        ),
-        _plant("inbox/LIGHTHOUSE.TXT", _shout(LIGHTHOUSE), "other case, other lines", Relation.EXACT, of=lighthouse),
-        _plant("inbox/bread-part.txt", part, "the end is missing", Relation.CONTAINED, of=bread),
-        _plant(bridge, _edit(BRIDGE, REVISIONS), "its own next version", Relation.REVISION, of=bridge, version="2"),
+        _plant("inbox/lighthouse-edited.txt", _edit(LIGHTHOUSE, EDITS), "three edits", Relation.NEAR, of=lighthouse),
+        _plant("inbox/LIGHTHOUSE.TXT", _shout(LIGHTHOUSE), "in capitals", Relation.EXACT, of=lighthouse),
+        _plant("inbox/bread-part.txt", part, "end missing", Relation.CONTAINED, of=bread),
+        _plant(bridge, _edit(BRIDGE, REVISIONS), "next version", Relation.REVISION, of=bridge, version="2"),
         _plant("inbox/note.txt", "Back at noon.", "a few words", Relation.TOO_SHORT),
-        _plant("inbox/blank.txt", " \n\t\n", "white space only", Relation.EMPTY),
+        _plant("inbox/blank.txt", " \n\t\n", "only spaces", Relation.EMPTY),
     ]
 
 

@@ -17,7 +17,7 @@ What to try next:
   gate demo --write demo/                                  the same documents as files
   gate check demo/ --index demo.sqlite                     judge them, and keep the index
   gate explain inbox/bread-part.txt --index demo.sqlite    why that verdict?
-  gate compare demo/tales/lighthouse.txt demo/inbox/lighthouse-edited.txt
+  gate compare demo/archive/lighthouse.txt demo/inbox/lighthouse-edited.txt
   gate plan --documents 10000000                           what a large index costs and finds"""
 
 
@@ -71,7 +71,8 @@ def demo(*, seed: int, strangers: int, folder: Path | None, options: Options) ->
             show.bits(best.distance if best else None),
         )
     out.print(shown)
-    out.print(Text(f"{len(verdicts)} documents: {show.tally(verdicts)}. {quiet} unrelated ones are not shown."))
+    out.print(Text(f"{len(verdicts)} documents: {show.tally(verdicts)}."))
+    out.print(Text(f"{quiet} unrelated ones are not shown.", style="dim"))
     out.print()
     out.print(Text(NEXT))
 

@@ -141,6 +141,8 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
         show.matches(out, found)
     else:
         out.print(Text(f"Nothing in the index is like {show.printable(what)}."))
+        if settings.profile.index == "principals":
+            out.print(Text("Copies that were refused are not kept there: ask for one of them to find its original."))
 
 
 def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, settings: Settings) -> list[Match]:
@@ -177,12 +179,10 @@ def explain(document_id: str, *, options: Options) -> None:
     for verdict in verdicts:
         out.print(Text(show.printable(show.named(verdict.document_id, verdict.version)), style="bold"))
         for sentence in show.reasons(verdict, settings.profile):
-            out.print(Text(f"  {show.printable(sentence)}"))
+            show.say(out, sentence)
         if verdict.matches:
             show.matches(out, verdict.matches)
-        out.print(
-            Text(f"  fingerprint {verdict.fingerprint or show.NOTHING}, content {verdict.content_id}", style="dim")
-        )
+        show.say(out, f"Fingerprint {verdict.fingerprint or show.NOTHING}, content {verdict.content_id}.", style="dim")
 
 
 def _unknown(document_id: str, settings: Settings) -> ConfigError:

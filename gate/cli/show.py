@@ -5,12 +5,14 @@ Ids and texts come from outside, so they are never read as markup, and their con
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +24,8 @@ from gate.model import Degraded, Match, Relation, Verdict
 
 PIPE_WIDTH = 10_000  # a pipe has no edge: nothing is folded or cut
 NOTHING = "-"
+PASSAGE_WORDS = 50  # a passage of three times as many is shown by so many words of its beginning and its end
+_WORD = re.compile(r"\S+")
 
 STYLES: dict[Relation, str] = {
     Relation.NEW: "green",
@@ -110,7 +114,7 @@ def table(out: Console, *headers: str, right: Iterable[str] = (), title: str | N
         title_style="bold",
         header_style="bold" if ruled else "",
         pad_edge=False,
-        padding=(0, 1) if ruled else (0, 2, 0, 0),
+        padding=(0, 1, 0, 0) if ruled else (0, 2, 0, 0),
     )
     numeric = set(right)
     for header in headers:
@@ -120,6 +124,12 @@ def table(out: Console, *headers: str, right: Iterable[str] = (), title: str | N
 
 def cell(value: str | None, style: str = "") -> Text:
     return Text(NOTHING if value is None else printable(value), style="dim" if value is None else style)
+
+
+def say(out: Console, sentence: str, *, style: str = "") -> None:
+    """A sentence, indented; if it is folded, all of it."""
+    text = Text(printable(sentence), style=style)
+    out.print(Padding(text, (0, 0, 0, 2)) if out.is_terminal else Text("  ") + text)
 
 
 def relation(value: Relation) -> Text:
@@ -179,17 +189,32 @@ def tally(found: Sequence[Verdict]) -> str:
 
 def reasons(verdict: Verdict, profile: Profile) -> list[str]:
     """Why this verdict, in sentences."""
-    said = [f"It is {verdict.relation.value}: {MEANINGS[verdict.relation]}."]
-    if verdict.similar and verdict.matches:
-        said.append(_measured(verdict.matches[0]))
-    if verdict.similar and verdict.group != verdict.document_id:
+    best = verdict.matches[0] if verdict.matches else None
+    said = [f"It is {verdict.relation.value.replace('_', ' ')}: {MEANINGS[verdict.relation]}."]
+    if best is not None:
+        said.append(_measured(best))
+    if verdict.similar and verdict.group not in (verdict.document_id, best.document_id if best else None):
         said.append(f"The first document of its family is {verdict.group}.")
-    size = "" if verdict.features is None else f"It has {verdict.features:,} features. "
-    compared = "candidate was" if verdict.candidates == 1 else "candidates were"
-    said.append(f"{size}{verdict.candidates:,} {compared} compared.")
+    said += _compared(verdict)
     said.append(f"It was judged under profile {verdict.profile}{_threshold(verdict, profile)}.")
     said += [f"It may know less than it should: {LIMITS_HIT[limit]}." for limit in verdict.degraded]
     return said
+
+
+def _compared(verdict: Verdict) -> list[str]:
+    """How many others were looked at. Empty and short texts are only ever looked up by their whole content."""
+    if verdict.relation is Relation.EXACT:
+        return ["Its content itself was known, so nothing else had to be compared."]
+    if verdict.relation in (Relation.EMPTY, Relation.TOO_SHORT):
+        return []
+    if not verdict.candidates:
+        return ["No document in the index was near enough to be compared with it."]
+    compared = f"{verdict.candidates:,} candidate{'' if verdict.candidates == 1 else 's'} from the index"
+    found = "none was alike enough"
+    if alike := len(verdict.matches):
+        more = " or more" if Degraded.MATCHES_CAPPED in verdict.degraded else ""
+        found = f"{alike:,}{more} {'was' if alike == 1 and not more else 'were'} alike"
+    return [f"It was compared with {compared}; {found}."]
 
 
 def _measured(best: Match) -> str:
@@ -200,15 +225,19 @@ def _measured(best: Match) -> str:
         parts.append(f"has {fraction(best.containment).plain} of its features in it")
     if best.distance is not None:
         parts.append(f"differs from its fingerprint in {best.distance} of 64 bits")
+    what = named(best.document_id, best.version)
     if not parts:
-        return f"The best match is {best.document_id}."
-    return f"The best match is {best.document_id}: this document {', '.join(parts)}."
+        return f"The best match is {what}."
+    *others, last = parts
+    return f"The best match is {what}: this document {', '.join(others)}{' and ' if others else ''}{last}."
 
 
 def _threshold(verdict: Verdict, profile: Profile) -> str:
     """What the profile asks for, if it is the profile of the verdict."""
     if profile.ref != verdict.profile:
         return ""
+    if verdict.relation is Relation.TOO_SHORT:
+        return f", which asks for at least {profile.min_features} features"
     asked = []
     if profile.resemblance is not None and profile.method != "simhash":
         asked.append(f"a resemblance of at least {fraction(profile.resemblance).plain}")
@@ -219,19 +248,30 @@ def _threshold(verdict: Verdict, profile: Profile) -> str:
     return f", which asks for {' or '.join(asked)}"
 
 
-def passages(found: Sequence[Passage], *, colour: bool) -> Text:
+def passages(found: Sequence[Passage], *, colour: bool, full: bool) -> Text:
     """A text with its shared passages marked: in colour, or [[so]] where there is none."""
     shown = Text()
     for passage in found:
+        style = ("green" if passage.shared else "bold yellow") if colour else ""
+        brackets = ("[[", "]]") if passage.shared and not colour else ("", "")
         text = printable(passage.text, keep="\n\t")
-        if not passage.shared:
-            shown.append(text, style="bold yellow" if colour else "")
-        elif colour:
-            shown.append(text, style="green")
-        else:
-            body = text.rstrip()
-            shown.append(f"[[{body}]]{text[len(body) :]}")
+        body = text.rstrip()
+        shown.append(brackets[0], style=style)
+        before, left_out, after = (body, "", "") if full else _shortened(body)
+        shown.append(before, style=style)
+        shown.append(left_out, style="dim" if colour else "")
+        shown.append(after + brackets[1] + text[len(body) :], style=style)
     return shown
+
+
+def _shortened(text: str) -> tuple[str, str, str]:
+    """The beginning of a long passage, how much of it is left out, and its end."""
+    words = list(_WORD.finditer(text))
+    left_out = len(words) - 2 * PASSAGE_WORDS
+    if left_out <= PASSAGE_WORDS:
+        return text, "", ""
+    start, end = words[PASSAGE_WORDS - 1].end(), words[-PASSAGE_WORDS].start()
+    return text[:start], f" ... {left_out:,} words ... ", text[end:]
 
 
 def plan(out: Console, planned: Plan, *, changed: Callable[[float], float], words: str) -> None:
