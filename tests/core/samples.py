@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
+
+from gate.core.shingles import Features
 
 # Pieces that interact: case, compatibility, composition, marks in the wrong order, marks without a base, invisible
 # code points, scripts without spaces, digits of several scripts, stop words, numbers, and every kind of white space.
@@ -44,3 +47,13 @@ WRITTEN = {
     "mixed": "Release 2.0: größer & schneller 🚀 (сборка №42) — 東京で公開, by café ☕ owners! a\u0323\u0304 e\u0301",
     "code": "def f(x_1, y2):  # returns nothing\n\treturn x_1 + y2 * 0x1F if x_1 else None\n" * 2,
 }
+
+# Hashes of features: any number, and small ones, so that documents share and repeat them.
+hashes = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 6)), max_size=40)
+feature_batches = st.lists(hashes, max_size=6)
+
+
+def packed(batch: list[list[int]]) -> Features:
+    """Documents given by their feature hashes."""
+    starts = np.cumsum([0, *map(len, batch)], dtype=np.int64)
+    return Features(np.array([value for one in batch for value in one], np.uint64), starts)
