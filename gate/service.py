@@ -160,7 +160,7 @@ class Gate:
         index = self._asking(threshold)
         found = []
         for document_id in _listed(document_ids):
-            held = run_now(self._store.document(document_id))
+            [held] = run_now(self._store.documents([document_id]))
             if not held:
                 raise KeyError(document_id)
             matches: dict[str, Match] = {}
@@ -235,13 +235,10 @@ class Gate:
 
         Matches that were deleted since are no longer named, and `features` is None: only signatures are kept.
         """
+        names = _listed(document_ids)
         return [
-            [
-                self._told(document_id, held)
-                for held in run_now(self._store.document(document_id))
-                if held.answer is not None
-            ]
-            for document_id in _listed(document_ids)
+            [self._told(document_id, one) for one in held if one.answer]
+            for document_id, held in zip(names, run_now(self._store.documents(names)), strict=True)
         ]
 
     def _told(self, document_id: str, held: Held) -> Verdict:
@@ -267,7 +264,7 @@ class Gate:
 
         False: that one was not known, which is no error, so that a delete may be repeated.
         """
-        return [run_now(self.pipeline.index.delete(document_id)) for document_id in _listed(document_ids)]
+        return run_now(self.pipeline.index.delete(_listed(document_ids)))
 
     def info(self) -> dict[str, int]:
         """Counts of what the index holds, and bytes by part. Walks the whole index."""

@@ -15,25 +15,38 @@ higher ticket therefore re-reads after the other has appended, and meets it: reg
 registration that stands for good. So it knows the lower ticket and yields. A registration is written once per
 entry; whoever finds another than it wanted to write begins again, as after a crash, and obeys what it reads.
 
-A deletion lets the entry die first and removes what pointed to it after; whoever appended too late finds no
-registration to be had, and takes its postings back.
+Hence what may run side by side (`together`): enrolling and the first read, registering and the re-read. But whoever
+finds itself registered already re-reads too: its ticket may be younger than its first read.
+
+A deletion (`gate.index.deletion`) lets the entry die first and removes what pointed to it after; whoever appended too
+late finds no registration to be had, and takes its postings back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from gate.core.bands import Probes
 from gate.core.judge import EXACT, Answer, Known, decode_answer, encode_answer, judge
 from gate.core.methods import Method
 from gate.core.profile import Profile
-from gate.core.verify import Likeness, likeness, verify
-from gate.index.store import Enrolment, Holder, Keys, Memory, Record, Registration, Standing, Store
+from gate.core.verify import likeness
+from gate.index import deletion
+from gate.index.sight import Neighbours, Reading, Sight
+from gate.index.store import VOID, Enrolment, Holder, Memory, Record, Registration, Standing, Store
 from gate.limits import Limits
-from gate.model import Degraded
+
+Together = Callable[..., Awaitable[Sequence[Any]]]
+
+
+async def in_turn(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
+    """Run steps that could be run together one after another: an embedded store gains nothing by more."""
+    try:
+        return [await step for step in steps]
+    finally:
+        for step in steps:
+            step.close()  # what an error left unstarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,48 +62,33 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An answer, the entry it rests on, and the records of the entries that it names."""
+    """An answer, the records of the entries that it names, and whether what comes later will meet the document."""
 
-    record: Record
     answer: Answer
     named: dict[int, Record]
-
-
-@dataclass(slots=True)
-class Sight:
-    """What one document saw in its buckets."""
-
-    alike: dict[int, tuple[Record, Likeness]] = field(default_factory=dict)
-    candidates: set[int] = field(default_factory=set)
-    degraded: set[Degraded] = field(default_factory=set)
-    mark: int | None = None
-
-    def ahead_of(self, ticket: int | None) -> list[tuple[Record, Likeness]]:
-        """Whatever is alike and holds a ticket, lower than `ticket` if there is one."""
-        return [
-            (record, how)
-            for record, how in self.alike.values()
-            if record.ticket and (not ticket or record.ticket < ticket)
-        ]
-
-    def add(self, later: Sight) -> None:
-        """Carry on: without the candidates of the first read, reading only the tail would be unsound."""
-        self.alike.update(later.alike)
-        self.candidates |= later.candidates
-        self.degraded |= later.degraded
+    entered: bool
 
 
 class Index:
     """The claim algorithm over any store. It decides; the store only stores."""
 
     def __init__(
-        self, store: Store, method: Method, profile: Profile, limits: Limits, *, new_entry: Callable[[bytes], int]
+        self,
+        store: Store,
+        method: Method,
+        profile: Profile,
+        limits: Limits,
+        *,
+        new_entry: Callable[[bytes], int],
+        together: Together = in_turn,
     ) -> None:
         self._store = store
         self._method = method
         self._profile = profile
         self._limits = limits
+        self._neighbours = Neighbours(store, method, profile, limits)
         self._new_entry = new_entry  # from a content id; injected so that tests are repeatable
+        self._together = together  # `asyncio.gather` where the store waits for a network
 
     async def claim(self, claims: Sequence[Claim]) -> list[Outcome]:
         """Settle claims that may race with anybody's but are not alike among themselves (`waves` sees to that)."""
@@ -98,138 +96,102 @@ class Index:
         pending = list(range(len(claims)))
         while pending:
             settled = await self._attempt([claims[i] for i in pending])
-            outcomes.update({i: outcome for i, outcome in zip(pending, settled, strict=True) if outcome is not None})
+            outcomes.update({pending[n]: outcome for n, outcome in settled.items()})
             pending = [i for i in pending if i not in outcomes]
         return [outcomes[i] for i in range(len(claims))]
 
-    async def _attempt(self, claims: Sequence[Claim]) -> list[Outcome | None]:
-        """One pass over the steps. None: the world changed underneath; begin again."""
+    async def _attempt(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
+        """One pass over the steps. Whoever has no outcome found the world changed underneath, and begins again."""
+        standings, first = await self._enrol_and_read(claims)
+        outcomes, records = await self._replay(claims, standings)
+
+        looking = {i: _seen_by(claims[i], r) for i, r in records.items() if not _is_copy(claims[i], r)}
+        sights = {i: Sight() for i in records} | await self._look(first, looking)
+        await self._see_originals({i: r for i, r in looking.items() if r.duplicate_of}, sights)
+
+        fresh = {i: r for i, r in looking.items() if not r.registered}
+        copies = {i: r for i, r in fresh.items() if self._profile.index != "all" and sights[i].ahead_of(None)}
+        entrants = {i: r for i, r in fresh.items() if i not in copies}
+        holding = {i: r for i, r in looking.items() if r.ticket}
+        records |= await self._register_copies(copies, sights)
+        records |= await self._enter_and_reread(entrants, holding, sights, first)
+
+        judged = {
+            i: self._judge(claims[i], record, sights[i], earlier_versions=bool(standings[i].others))
+            for i, record in records.items()
+            if record.registered
+        }
+        # A duplicate of nothing: what it was a copy of has just gone, or is an earlier version of this document.
+        judged = {i: outcome for i, outcome in judged.items() if outcome.answer.similar or not records[i].duplicate_of}
+        if self._profile.revisions == "replace":
+            await self._retire_versions(claims, standings, records, judged)
+        return outcomes | await self._remember(claims, judged)
+
+    # 1. Enrol. What stands already?
+
+    async def _enrol_and_read(self, claims: Sequence[Claim]) -> tuple[list[Standing], Reading]:
+        """Both at once where that pays: what was read for those who need not look is dropped."""
         share = self._profile.index == "all"
         wishes = [
             Enrolment(c.document_id, c.version, c.content, self._new_entry(c.content), c.body, share and not c.empty)
             for c in claims
         ]
-        standings = await self._store.enrol(wishes)
-        outcomes, active = await self._replay(claims, standings)
+        standings: list[Standing] = []
 
-        sights: dict[int, Sight] = {i: Sight() for i in active}
-        records = {i: standings[i].record for i in active}
-        reading = [i for i in active if not self._is_copy(claims[i], records[i])]
-        sights |= dict(zip(reading, await self._look([records[i] for i in reading]), strict=True))
-        await self._see_originals({i: records[i] for i in reading if records[i].duplicate_of}, sights)
+        async def enrol() -> None:
+            standings.extend(await self._store.enrol(wishes))
 
-        fresh = [i for i in reading if not records[i].registered]
-        copies = [i for i in fresh if not share and sights[i].ahead_of(None)]
-        entrants = [i for i in fresh if i not in set(copies)]
-        records |= await self._register_copies({i: records[i] for i in copies}, sights)
-        records |= await self._enter_and_reread({i: records[i] for i in entrants}, sights)
+        async def read() -> Reading:
+            told = dict(enumerate(standings))  # nothing yet, unless the steps are run in turn
+            settled = {i for i, s in told.items() if s.record is None or _is_copy(claims[i], s.record)}
+            return await self._neighbours.read({i: c.body for i, c in enumerate(claims) if i not in settled})
 
-        answers: dict[int, tuple[Answer, dict[int, Record]]] = {}
-        for i in active:
-            if i in records and records[i].registered:
-                answers[i] = self._judge(claims[i], standings[i], records[i], sights[i])
-        for i in await self._remember(claims, standings, answers):
-            outcomes[i] = Outcome(records[i], *answers[i])
-        return [outcomes.get(i) for i in range(len(claims))]
-
-    # 1. Enrolled: what stands already?
+        _, reading = await self._together(enrol(), read())
+        return standings, reading
 
     async def _replay(
         self, claims: Sequence[Claim], standings: Sequence[Standing]
-    ) -> tuple[dict[int, Outcome], list[int]]:
-        """Outcomes of the claims that were answered before, and which of the others can go on now."""
-        answered = {i: decode_answer(s.answer) for i, s in enumerate(standings) if s.answer is not None}
-        wanted = {hit.entry for answer in answered.values() for hit in answer.hits}
-        wanted |= {answer.group for answer in answered.values() if answer.group}
-        wanted |= {s.record.duplicate_of for s in standings if s.record.duplicate_of}
-        living = await self._living(wanted)
+    ) -> tuple[dict[int, Outcome], dict[int, Record]]:
+        """Outcomes of the claims that were answered before, and the records of those that can go on now."""
+        answers = {i: decode_answer(s.answer) for i, s in enumerate(standings) if s.answer is not None}
+        records = {i: s.record for i, s in enumerate(standings) if s.record is not None}
+        originals = {record.duplicate_of for record in records.values() if record.duplicate_of}
+        living = await self._living(_named(answers.values()) | originals)
 
-        outcomes: dict[int, Outcome] = {}
-        active = []
-        for i, standing in enumerate(standings):
-            record, answer = standing.record, answered.get(i)
-            if record.dead:
-                await self._clear(record)  # somebody died before finishing this deletion
-            elif record.duplicate_of and record.duplicate_of not in living:
-                await self._kill(record.entry)  # the original was deleted: the copy is free to be judged anew
-            elif answer is not None and all(hit.entry in living for hit in answer.hits):
-                named = {
-                    entry: living[entry] for entry in (*(h.entry for h in answer.hits), answer.group) if entry in living
-                }
-                outcomes[i] = Outcome(record, answer, named)
-            else:
-                active.append(i)
-        return outcomes, active
+        outcomes = _standing(claims, answers, living)
+        void = [i for i in answers if i not in outcomes]
+        if void:
+            memories = [Memory(claims[i].document_id, claims[i].content, VOID, standings[i].answer) for i in void]
+            await self._store.remember(memories)
 
-    def _is_copy(self, claim: Claim, record: Record) -> bool:
-        """The very content is there, passed by somebody else: nothing more needs to be looked up."""
-        return bool(record.ticket) and (claim.empty or record.owner.document_id != claim.document_id)
+        dead = [record for record in records.values() if record.dead]  # somebody stopped half-way through a deletion
+        orphaned = {
+            i: record.entry
+            for i, record in records.items()
+            if record.duplicate_of and not _counts(living.get(record.duplicate_of), claims[i])
+        }
+        await deletion.clear(self._store, self._method, dead)
+        await deletion.kill(self._store, self._method, list(orphaned.values()))
+        return outcomes, {i: r for i, r in records.items() if not r.dead and i not in orphaned}
 
     # 2. Read and help.
 
-    async def _look(
-        self, records: Sequence[Record], *, since: int | None = None, help_others: bool = True
-    ) -> list[Sight]:
-        """What is alike to each record. Entries of one owner are versions of one document, never alike."""
-        sights = [Sight() for _ in records]
-        probes = self._method.probes([record.body for record in records])
-        if not len(probes):
-            return sights
-        postings = await self._store.read(probes.keys, since=since)
-        for row in set(probes.rows[postings.capped].tolist()):
-            sights[row].degraded.add(Degraded.BUCKET_CAPPED)
-        probe_of = np.repeat(np.arange(len(probes)), postings.counts)
-        close = np.flatnonzero(np.bitwise_count(postings.tags ^ probes.tags[probe_of]) <= probes.radii[probe_of])
-        probe_of, entries = probe_of[close], postings.entries[close]
-        met: dict[tuple[int, int], int] = {}
-        for row, entry, key in zip(
-            probes.rows[probe_of].tolist(), entries.tolist(), probes.keys[probe_of].tolist(), strict=True
-        ):
-            if entry != records[row].entry:
-                met.setdefault((row, entry), key)
-        for sight in sights:
-            sight.mark = postings.mark
-        known = await self._known({entry for _, entry in met}, met)
-
-        pairs: list[tuple[int, Record]] = []
-        for row, entry in met:
-            other = known.get(entry)
-            if (
-                other is None
-                or other.dead
-                or other.duplicate_of
-                or other.owner.document_id == records[row].owner.document_id
-            ):
-                continue
-            if len(sights[row].candidates) >= self._limits.max_candidates:
-                sights[row].degraded.add(Degraded.CANDIDATES_CAPPED)
-                continue
-            sights[row].candidates.add(entry)
-            pairs.append((row, other))
-        found = verify(
-            self._method, self._profile, [records[row].body for row, _ in pairs], [other.body for _, other in pairs]
-        )
-        alike = [(row, other, how) for (row, other), how in zip(pairs, found, strict=True) if how is not None]
-        helped: dict[int, Record | None] = {}
-        if help_others:
-            waiting = {other.entry: other for _, other, _ in alike if not other.registered}
-            helped = {entry: record for entry, (record, _) in (await self._enter(waiting)).items()}
-        for row, other, how in alike:
+    async def _look(self, reading: Reading, viewers: Mapping[int, Record]) -> dict[int, Sight]:
+        """What is alike to each viewer, and registered: by itself, or with our help."""
+        met = await self._neighbours.meet(reading, viewers)
+        if len(met.litter[0]):  # what a crash left of a deletion
+            await self._store.withdraw(*met.litter)
+        helped = await self._help({other.entry: other for _, other, _ in met.alike if not other.registered})
+        for i, other, how in met.alike:
             stands = helped.get(other.entry, other)
             if stands is not None and not stands.duplicate_of:
-                sights[row].alike[other.entry] = (stands, how)
-        return sights
+                met.sights[i].alike[other.entry] = (stands, how)
+        return met.sights
 
-    async def _known(self, entries: set[int], met: dict[tuple[int, int], int]) -> dict[int, Record]:
-        """The records of these entries. A posting without a record is what a crash left of a deletion: sweep it up."""
-        ordered = sorted(entries)
-        records = await self._store.records(ordered)
-        known = {entry: record for entry, record in zip(ordered, records, strict=True) if record is not None}
-        litter = [(key, entry) for (_, entry), key in met.items() if entry not in known]
-        if litter:
-            keys, gone = zip(*litter, strict=True)
-            await self._store.withdraw(np.array(keys, np.uint64), np.array(gone, np.uint64))
-        return known
+    async def _help(self, waiting: dict[int, Record]) -> dict[int, Record | None]:
+        """Enter for those who stopped half-way; what stands for each. None: the entry died."""
+        records = list(waiting.values())
+        return dict(zip(waiting, await self._register(records, await self._append_and_draw(records)), strict=True))
 
     async def _see_originals(self, copies: dict[int, Record], sights: dict[int, Sight]) -> None:
         """A registered duplicate always sees its original, even where a capped bucket hides it."""
@@ -247,147 +209,174 @@ class Index:
         firsts = {i: min(sights[i].ahead_of(None), key=lambda pair: pair[0].ticket)[0] for i in copies}
         wanted = [Registration(copies[i].entry, duplicate_of=firsts[i].entry) for i in copies]
         standing = await self._store.register(wanted) if wanted else []
-        return {
-            i: stands if stands is not None and stands.duplicate_of else copies[i]
-            for i, stands in zip(copies, standing, strict=True)
-        }
+        return {i: r for i, r in zip(copies, standing, strict=True) if r is not None and r.duplicate_of}
 
-    async def _enter(self, entrants: dict[int, Record]) -> dict[int, tuple[Record | None, bool]]:
-        """Append everywhere, then draw tickets, then register: for oneself or for somebody who stopped half-way.
-
-        The record that stands for each, and whether it stands by this very ticket. None: the entry died.
-        """
-        if not entrants:
-            return {}
-        records = list(entrants.values())
-        await self._store.append(*self._postings(records))
+    async def _append_and_draw(self, records: Sequence[Record]) -> list[Registration]:
+        """Append everywhere, and only then draw tickets: for oneself or for somebody who stopped half-way."""
+        if not records:
+            return []
+        keys, entries, tags = deletion.postings_of(self._method, records)
+        if len(keys):
+            await self._store.append(keys, entries, tags)
         first = await self._store.draw(len(records))
-        wanted = [Registration(record.entry, ticket=first + n) for n, record in enumerate(records)]
-        standing = await self._store.register(wanted)
+        return [Registration(record.entry, ticket=first + n) for n, record in enumerate(records)]
+
+    async def _register(self, records: Sequence[Record], wanted: Sequence[Registration]) -> list[Record | None]:
+        """Register tickets; what stands for each. None: the entry died, and what was appended is taken back."""
+        standing = await self._store.register(wanted) if wanted else []
         late = [record for record, stands in zip(records, standing, strict=True) if stands is None]
-        if late:
-            keys, entries, _ = self._postings(late)
+        keys, entries, _ = deletion.postings_of(self._method, late)
+        if len(keys):
             await self._store.withdraw(keys, entries)
-        return {
-            i: (stands, stands is not None and stands.ticket == wish.ticket)
-            for i, stands, wish in zip(entrants, standing, wanted, strict=True)
-        }
+        return standing
 
     # 4. Re-read.
 
-    async def _enter_and_reread(self, entrants: dict[int, Record], sights: dict[int, Sight]) -> dict[int, Record]:
-        """Those that stand by their own ticket look again; the others are left as they were, and begin again."""
-        entered = await self._enter(entrants)
-        own = {i: record for i, (record, mine) in entered.items() if mine and record is not None}
-        since = [mark for i in own if (mark := sights[i].mark) is not None]
-        looks = await self._look(list(own.values()), since=min(since) if since else None)
-        for i, later in zip(own, looks, strict=True):
+    async def _enter_and_reread(
+        self, entrants: dict[int, Record], holding: dict[int, Record], sights: dict[int, Sight], first: Reading
+    ) -> dict[int, Record]:
+        """Whoever stands by its own ticket, drawn now or before, looks again; the others begin again."""
+        if not entrants and not holding:
+            return {}
+        records = list(entrants.values())
+        wanted = await self._append_and_draw(records)
+        bodies = {i: record.body for i, record in (entrants | holding).items()}
+        standing, tail = await self._together(
+            self._register(records, wanted), self._neighbours.read(bodies, since=first)
+        )
+        own = holding | {
+            i: stands
+            for i, stands, wish in zip(entrants, standing, wanted, strict=True)
+            if stands is not None and stands.ticket == wish.ticket
+        }
+        for i, later in (await self._look(tail, own)).items():
             sights[i].add(later)
         return own
 
     # 5. Judge and remember.
 
-    def _judge(
-        self, claim: Claim, standing: Standing, record: Record, sight: Sight
-    ) -> tuple[Answer, dict[int, Record]]:
-        ahead = sight.ahead_of(record.ticket or None)
-        if self._is_copy(claim, record):
-            ahead = [(record, EXACT)]
+    def _judge(self, claim: Claim, record: Record, sight: Sight, *, earlier_versions: bool) -> Outcome:
+        ahead = [(record, EXACT)] if _is_copy(claim, record) else sight.ahead_of(record.ticket or None)
         answer = judge(
             claim.document_id,
             [Known(other.entry, other.owner.document_id, other.ticket, how) for other, how in ahead],
             empty=claim.empty,
             short=not claim.body,
-            earlier_versions=bool(standing.others),
+            earlier_versions=earlier_versions,
             candidates=len(sight.candidates),
             degraded=sight.degraded,
             max_matches=self._limits.max_matches,
         )
-        shown = {hit.entry for hit in answer.hits} | {answer.group}
-        return answer, {other.entry: other for other, _ in ahead if other.entry in shown}
+        shown = _named([answer])
+        return Outcome(answer, {r.entry: r for r, _ in ahead if r.entry in shown}, bool(record.ticket))
 
-    async def _remember(
+    async def _retire_versions(
         self,
         claims: Sequence[Claim],
         standings: Sequence[Standing],
-        answers: dict[int, tuple[Answer, dict[int, Record]]],
-    ) -> list[int]:
-        """Keep the answers; which of them stand. The others lost to a delete or to their own second delivery."""
-        if self._profile.revisions == "replace":
-            for i, (answer, _) in answers.items():
-                if not answer.similar:
-                    await self._retire(claims[i].document_id, standings[i].others)
-        memories = {
-            i: Memory(claims[i].document_id, claims[i].content, encode_answer(answer), standings[i].answer)
-            for i, (answer, _) in answers.items()
-        }
-        kept = await self._store.remember(list(memories.values())) if memories else []
-        return [i for (i, memory), stands in zip(memories.items(), kept, strict=True) if stands == memory.answer]
+        records: Mapping[int, Record],
+        judged: Mapping[int, Outcome],
+    ) -> None:
+        """Take the earlier versions of those that pass out of the index; their answers stay. Of versions that race, the
+        one with the highest ticket stays. It is done before the answer is kept: after, a crash would leave them."""
+        replaced = [
+            deletion.Replaced(claims[i].document_id, content, None if claims[i].empty else records[i].ticket)
+            for i, outcome in judged.items()
+            if not outcome.answer.similar
+            for content in standings[i].others
+        ]
+        await deletion.retire(self._store, self._method, replaced)
 
-    # Reading without claiming.
+    async def _remember(self, claims: Sequence[Claim], judged: Mapping[int, Outcome]) -> dict[int, Outcome]:
+        """Keep the answers; those that stand. The others lost to a delete or to their own second delivery."""
+        memories = [
+            Memory(claims[i].document_id, claims[i].content, encode_answer(outcome.answer))
+            for i, outcome in judged.items()
+        ]
+        kept = await self._store.remember(memories) if memories else []
+        return {
+            i: outcome
+            for (i, outcome), memory, stands in zip(judged.items(), memories, kept, strict=True)
+            if stands == memory.answer
+        }
+
+    # Without claiming.
 
     async def look(self, claims: Sequence[Claim]) -> list[Outcome]:
         """Judge as if checked in now, and leave no trace."""
-        entries = await self._store.contents([claim.content for claim in claims])
-        living = await self._living({entry for entry in entries if entry})
-        records = []
-        for claim, entry in zip(claims, entries, strict=True):
-            there = living.get(entry or 0)
-            if there is None or not self._is_copy(claim, there):
+        documents, entries = await self._together(
+            self._store.documents([claim.document_id for claim in claims]),
+            self._store.contents([claim.content for claim in claims]),
+        )
+        held = {(c.document_id, one.content): one for c, contents in zip(claims, documents) for one in contents}
+        answers = {
+            i: decode_answer(mine.answer)
+            for i, claim in enumerate(claims)
+            if (mine := held.get((claim.document_id, claim.content))) is not None and mine.answer
+        }
+        living = await self._living(_named(answers.values()) | {entry for entry in entries if entry})
+        outcomes = _standing(claims, answers, living)
+
+        records: dict[int, Record] = {}
+        for i, (claim, entry) in enumerate(zip(claims, entries, strict=True)):
+            there = living.get(entry)
+            if there is None or not there.ticket:
                 there = Record(0, claim.content, (Holder(claim.document_id, claim.version),), claim.body)
-            records.append(there)
-        unknown = [i for i, record in enumerate(records) if not record.ticket]
-        sights = [Sight() for _ in claims]
-        for i, sight in zip(unknown, await self._look([records[i] for i in unknown], help_others=False), strict=True):
-            sights[i] = sight
-        outcomes = []
-        for claim, record, sight in zip(claims, records, sights, strict=True):
-            held = await self._store.document(claim.document_id)
-            others = tuple(one.content for one in held if one.content != claim.content)
-            outcomes.append(Outcome(record, *self._judge(claim, Standing(record, None, others), record, sight)))
-        return outcomes
+            if i not in outcomes:
+                records[i] = there
+        looking = {i: record for i, record in records.items() if not _is_copy(claims[i], record)}
+        sights = {i: Sight() for i in records} | await self._glance(looking)
+        for i, record in records.items():
+            others = any(one.content != claims[i].content for one in documents[i])
+            outcomes[i] = self._judge(claims[i], record, sights[i], earlier_versions=others)
+        return [outcomes[i] for i in range(len(claims))]
 
     async def alike(self, body: bytes) -> Sight:
         """Everything that is alike to a body, whoever owns it."""
-        nobody = Record(0, b"", (Holder("", None),), body)
-        return (await self._look([nobody], help_others=False))[0]
+        return (await self._glance({0: Record(0, b"", (Holder("", None),), body)}))[0]
 
-    async def delete(self, document_id: str) -> bool:
-        """Let the document go, and every entry with its last holder. False: there was no such document."""
-        known = False
-        while held := await self._store.document(document_id):
-            known = True
-            for entry in await self._store.contents([one.content for one in held]):
-                record = await self._store.disown(entry, document_id) if entry else None
-                if record is not None and record.dead:
-                    await self._clear(record)
-            await self._store.forget(document_id, held)
-        return known
+    async def _glance(self, viewers: Mapping[int, Record]) -> dict[int, Sight]:
+        """Look, and help nobody."""
+        reading = await self._neighbours.read({i: record.body for i, record in viewers.items()})
+        met = await self._neighbours.meet(reading, viewers)
+        for i, other, how in met.alike:
+            met.sights[i].alike[other.entry] = (other, how)
+        return met.sights
 
-    async def _retire(self, document_id: str, contents: Iterable[bytes]) -> None:
-        """Take earlier versions out of the index; their answers stay."""
-        for entry in await self._store.contents(list(contents)):
-            record = await self._store.disown(entry, document_id) if entry else None
-            if record is not None and record.dead:
-                await self._clear(record)
-
-    async def _kill(self, entry: int) -> None:
-        if (record := await self._store.bury(entry)) is not None:
-            await self._clear(record)
-
-    async def _clear(self, record: Record) -> None:
-        """Remove what pointed to a dead entry, and then the entry. Anybody may do it, any number of times."""
-        keys, entries, _ = self._postings([record])
-        await self._store.withdraw(keys, entries)
-        await self._store.erase(record.entry)
+    async def delete(self, document_ids: Sequence[str]) -> list[bool]:
+        """Let documents go, and every entry with its last holder. False: there was no such document."""
+        return await deletion.delete(self._store, self._method, document_ids)
 
     async def _living(self, entries: set[int]) -> dict[int, Record]:
-        ordered = sorted(entries)
-        records = await self._store.records(ordered) if ordered else []
+        records = await self._store.records(sorted(entries)) if entries else []
         return {record.entry: record for record in records if record is not None and not record.dead}
 
-    def _postings(self, records: Sequence[Record]) -> tuple[Keys, Keys, Keys]:
-        """Keys, entries and tags of everything that the records keep in buckets."""
-        kept: Probes = self._method.postings([record.body for record in records])
-        own = np.array([record.entry for record in records], np.uint64)
-        return kept.keys, own[kept.rows], kept.tags
+
+def _is_copy(claim: Claim, record: Record) -> bool:
+    """The very content is there, passed by somebody else: nothing more needs to be looked up."""
+    return bool(record.ticket) and (claim.empty or record.owner.document_id != claim.document_id)
+
+
+def _seen_by(claim: Claim, record: Record) -> Record:
+    """Whose eyes to look with. Until it is registered an entry's fate is its owner's, whoever brings it about; a
+    duplicate that another document brings again is compared with the owner's other documents too."""
+    return record._replace(holders=(Holder(claim.document_id, claim.version),)) if record.duplicate_of else record
+
+
+def _named(answers: Iterable[Answer]) -> set[int]:
+    """The entries that answers rest on."""
+    return {entry for answer in answers for entry in (answer.group, *(hit.entry for hit in answer.hits)) if entry}
+
+
+def _counts(record: Record | None, claim: Claim) -> bool:
+    """Whether something still counts against a document: it is there, and was not handed over to that very document."""
+    return record is not None and record.owner.document_id != claim.document_id
+
+
+def _standing(claims: Sequence[Claim], answers: Mapping[int, Answer], living: dict[int, Record]) -> dict[int, Outcome]:
+    """The earlier answers that still stand. The others name somebody who is gone: those documents are judged anew."""
+    return {
+        i: Outcome(answer, {entry: living[entry] for entry in _named([answer])}, not answer.similar)
+        for i, answer in answers.items()
+        if all(_counts(living.get(entry), claims[i]) for entry in _named([answer]))
+    }

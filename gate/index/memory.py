@@ -24,7 +24,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.index.store import Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 POSTING_BYTES = 16
 LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, 1.5 MB; with fewer, racing threads re-read whole buckets
@@ -56,8 +56,10 @@ class MemoryStore:
             self._documents[document_id] = (*held, Held(content, version, None, entry))
         else:
             [mine] = (one for one in held if one.content == content)
-            answer = mine.answer
-            self._replace(document_id, held, mine._replace(stamp=entry))
+            answer = mine.answer or None
+            self._replace(document_id, held, mine._replace(answer=answer, stamp=entry))
+        if answer is not None:
+            return Standing(None, answer, others)
         # 2. The content.
         standing = self._contents.get(content)
         if standing is None:
@@ -127,48 +129,63 @@ class MemoryStore:
         with self._lock:
             return list(map(self._contents.get, contents))
 
-    async def document(self, document_id: str) -> tuple[Held, ...]:
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._lock:
-            return self._documents.get(document_id, ())
+            return [self._documents.get(document_id, ()) for document_id in document_ids]
 
-    async def disown(self, entry: int, document_id: str) -> Record | None:
+    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._lock:
-            record = self._records.get(entry)
-            if record is None or record.dead:
-                return record
-            left = tuple(holder for holder in record.holders if holder.document_id != document_id)
-            if len(left) < len(record.holders):
-                record = record._replace(holders=left) if left else record._replace(dead=True)
-                self._records[entry] = record
-            return record
+            for document_id in document_ids:
+                if held := self._documents.get(document_id):
+                    self._documents[document_id] = tuple(one._replace(answer=VOID) for one in held)
+            return [self._documents.get(document_id, ()) for document_id in document_ids]
 
-    async def bury(self, entry: int) -> Record | None:
+    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
         with self._lock:
-            record = self._records.get(entry)
-            if record is not None and not record.dead:
-                record = self._records[entry] = record._replace(dead=True)
+            return [self._disown(entry, document_id) for entry, document_id in holdings]
+
+    def _disown(self, entry: int, document_id: str) -> Record | None:
+        record = self._records.get(entry)
+        if record is None or record.dead:
             return record
+        left = tuple(holder for holder in record.holders if holder.document_id != document_id)
+        if len(left) < len(record.holders):
+            record = record._replace(holders=left) if left else record._replace(dead=True)
+            self._records[entry] = record
+        return record
+
+    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+        with self._lock:
+            for entry in entries:
+                if record := self._records.get(entry):
+                    self._records[entry] = record._replace(dead=True)
+            return list(map(self._records.get, entries))
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
         with self._lock:
             self._buckets.withdraw(keys, entries)
 
-    async def erase(self, entry: int) -> None:
+    async def erase(self, entries: Sequence[int]) -> None:
         with self._lock:
-            record = self._records.get(entry)
-            if record is not None and record.dead:
-                del self._records[entry]
-                if self._contents.get(record.content) == entry:
-                    del self._contents[record.content]
+            for entry in entries:
+                record = self._records.get(entry)
+                if record is not None and record.dead:
+                    del self._records[entry]
+                    if self._contents.get(record.content) == entry:
+                        del self._contents[record.content]
 
-    async def forget(self, document_id: str, held: Sequence[Held]) -> None:
+    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
         with self._lock:
-            gone = {(one.content, one.stamp) for one in held}
-            left = tuple(one for one in self._documents.get(document_id, ()) if (one.content, one.stamp) not in gone)
-            if left:
-                self._documents[document_id] = left
-            else:
-                self._documents.pop(document_id, None)
+            return [self._forget(document_id, held) for document_id, held in holdings]
+
+    def _forget(self, document_id: str, held: Sequence[Held]) -> bool:
+        gone = {(one.content, one.stamp) for one in held}
+        left = tuple(one for one in self._documents.get(document_id, ()) if (one.content, one.stamp) not in gone)
+        if left:
+            self._documents[document_id] = left
+        else:
+            self._documents.pop(document_id, None)
+        return not left
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -33,18 +32,14 @@ from typing import Literal
 
 import numpy as np
 
-from gate.errors import ConfigError, Unavailable
-from gate.index.store import Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+from gate.errors import ConfigError
+from gate.index.sqlite_file import atomic, translated, use_log
+from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 FORMAT = 1
 BUSY_MILLISECONDS = 10_000  # a batch's transaction takes tens of milliseconds: beyond this, somebody hangs
 CACHE_KIBIBYTES = 65_536
 CHECKPOINT_PAGES = 16_384  # 64 MB of log: postings fall on random pages, and a rare checkpoint writes each page once
-
-_PASSING = {  # what may pass: somebody else's lock, a full disk, a disk that stumbles
-    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
-}  # fmt: skip
 
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -64,6 +59,7 @@ _HOLD = """
 INSERT INTO held (document, content, place, stamp, version)
 VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4)
 """
+_STAMP = "UPDATE held SET stamp = ?, answer = ? WHERE document = ? AND content = ?"
 _RECORDS = """
 SELECT entry, content, holders, body, ticket, duplicate_of, dead FROM entries
 WHERE entry IN (SELECT value FROM json_each(?))
@@ -78,6 +74,9 @@ _APPEND = "INSERT INTO postings VALUES (?, ?, ?, ?)"
 _APPEND_IF_ABSENT = """
 INSERT INTO postings SELECT ?1, ?2, ?3, ?4
 WHERE NOT EXISTS (SELECT 1 FROM postings WHERE key = ?1 AND entry = ?3 AND tag = ?4)
+"""
+_UNPOINT = """
+DELETE FROM contents WHERE entry = ?1 AND content = (SELECT content FROM entries WHERE entry = ?1 AND dead)
 """
 _COUNTS = """
 SELECT (SELECT COUNT(DISTINCT document) FROM held), (SELECT COUNT(*) FROM contents), (SELECT COUNT(*) FROM entries),
@@ -104,7 +103,7 @@ class SqliteStore:
         self._lock = Lock()
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path.parent} is not a directory: create it, or name another index file")
-        with _translated(self.path, opening=True):
+        with translated(self.path, opening=True):
             self._connection = sqlite3.connect(
                 self.path, timeout=busy_milliseconds / 1000, isolation_level=None, check_same_thread=False
             )
@@ -119,11 +118,11 @@ class SqliteStore:
         tables = {name for (name,) in run("SELECT name FROM sqlite_master")}
         if tables and "meta" not in tables:
             raise ConfigError(f"{self.path} is a SQLite file but not an index: name another file")
-        _use_log(self._connection, wait_seconds=busy_milliseconds / 1000)
+        use_log(self._connection, wait_seconds=busy_milliseconds / 1000)
         run(f"PRAGMA synchronous = {sync}")
         run(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
         run(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        with _atomic(self._connection, "IMMEDIATE"):
+        with atomic(self._connection, "IMMEDIATE"):
             if not run("SELECT 1 FROM sqlite_master").fetchone():
                 for statement in _SCHEMA.split(";"):
                     run(statement)
@@ -146,7 +145,7 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[sqlite3.Connection]:
-        with self._lock, _translated(self.path), _atomic(self._connection, kind) as connection:
+        with self._lock, translated(self.path), atomic(self._connection, kind) as connection:
             yield connection
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
@@ -219,44 +218,43 @@ class SqliteStore:
         with self._transaction("DEFERRED") as connection:
             return [_entry_of(connection, content) for content in contents]
 
-    async def document(self, document_id: str) -> tuple[Held, ...]:
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._transaction("DEFERRED") as connection:
-            return _held(connection, document_id)
+            return [_held(connection, document_id) for document_id in document_ids]
 
-    async def disown(self, entry: int, document_id: str) -> Record | None:
+    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._transaction("IMMEDIATE") as connection:
-            record = _records(connection, [entry]).get(entry)
-            if record is None or record.dead:
-                return record
-            left = tuple(holder for holder in record.holders if holder.document_id != document_id)
-            return _keep(connection, record._replace(holders=left or record.holders, dead=not left))
+            voided = [(VOID, document_id) for document_id in document_ids]
+            connection.executemany("UPDATE held SET answer = ? WHERE document = ?", voided)
+            return [_held(connection, document_id) for document_id in document_ids]
 
-    async def bury(self, entry: int) -> Record | None:
+    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
         with self._transaction("IMMEDIATE") as connection:
-            record = _records(connection, [entry]).get(entry)
-            return None if record is None else _keep(connection, record._replace(dead=True))
+            return [_disown(connection, entry, document_id) for entry, document_id in holdings]
+
+    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+        with self._transaction("IMMEDIATE") as connection:
+            numbers = [(_signed(entry),) for entry in entries]
+            connection.executemany("UPDATE entries SET dead = 1 WHERE entry = ?", numbers)
+            found = _records(connection, entries)
+        return list(map(found.get, entries))
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
         rows = zip(keys.view(np.int64).tolist(), entries.view(np.int64).tolist(), strict=True)
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany("DELETE FROM postings WHERE key = ? AND entry = ?", rows)
 
-    async def erase(self, entry: int) -> None:
-        number = _signed(entry)
+    async def erase(self, entries: Sequence[int]) -> None:
+        numbers = [(_signed(entry),) for entry in entries]
         with self._transaction("IMMEDIATE") as connection:
-            connection.execute(
-                "DELETE FROM contents WHERE entry = ?1 "
-                "AND content = (SELECT content FROM entries WHERE entry = ?1 AND dead)",
-                (number,),
-            )
-            connection.execute("DELETE FROM entries WHERE entry = ? AND dead", (number,))
+            connection.executemany(_UNPOINT, numbers)
+            connection.executemany("DELETE FROM entries WHERE entry = ? AND dead", numbers)
 
-    async def forget(self, document_id: str, held: Sequence[Held]) -> None:
+    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
+        gone = [(document_id, one.content, _signed(one.stamp)) for document_id, held in holdings for one in held]
         with self._transaction("IMMEDIATE") as connection:
-            connection.executemany(
-                "DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?",
-                [(document_id, one.content, _signed(one.stamp)) for one in held],
-            )
+            connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", gone)
+            return [not _held(connection, document_id) for document_id, _ in holdings]
 
     async def close(self) -> None:
         with self._lock:
@@ -273,31 +271,6 @@ class SqliteStore:
             "bytes_file": self.path.stat().st_size,
             "bytes_log": log.stat().st_size if log.exists() else 0,
         }
-
-
-@contextmanager
-def _atomic(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[sqlite3.Connection]:
-    """All or nothing. A write takes the write lock at once: a lock taken later could fail half-way."""
-    connection.execute(f"BEGIN {kind}")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _use_log(connection: sqlite3.Connection, *, wait_seconds: float) -> None:
-    """Switch to the write-ahead log. SQLite does not wait for others here, as it does everywhere else."""
-    deadline = time.monotonic() + wait_seconds
-    while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as exc:
-            if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
 
 
 def _signed(number: int) -> int:
@@ -334,11 +307,15 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
     document_id, version, content, entry, body, share = wish
     run, number = connection.execute, _signed(entry)
     held = _held(connection, document_id)
+    others = tuple(one.content for one in held if one.content != content)
     mine = next((one for one in held if one.content == content), None)
     if mine is None:
         run(_HOLD, (document_id, content, number, version))
     else:
-        run("UPDATE held SET stamp = ? WHERE document = ? AND content = ?", (number, document_id, content))
+        kept = mine.answer or None
+        run(_STAMP, (number, kept, document_id, content))
+        if kept is not None:
+            return Standing(None, kept, others)
     holder = Holder(document_id, version)
     standing = _entry_of(connection, content)
     if standing is None:
@@ -353,8 +330,7 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
         record = _records(connection, [standing])[standing]
         if share and not record.dead and all(one.document_id != document_id for one in record.holders):
             record = _keep(connection, record._replace(holders=(*record.holders, holder)))
-    others = tuple(one.content for one in held if one.content != content)
-    return Standing(record, mine.answer if mine else None, others)
+    return Standing(record, None, others)
 
 
 def _remember(
@@ -371,28 +347,15 @@ def _remember(
     return row[0] if row else None
 
 
+def _disown(connection: sqlite3.Connection, entry: int, document_id: str) -> Record | None:
+    record = _records(connection, [entry]).get(entry)
+    if record is None or record.dead:
+        return record
+    left = tuple(holder for holder in record.holders if holder.document_id != document_id)
+    return _keep(connection, record._replace(holders=left or record.holders, dead=not left))
+
+
 def _keep(connection: sqlite3.Connection, record: Record) -> Record:
     row = (json.dumps(record.holders), record.dead, _signed(record.entry))
     connection.execute("UPDATE entries SET holders = ?, dead = ? WHERE entry = ?", row)
     return record
-
-
-@contextmanager
-def _translated(path: Path, *, opening: bool = False) -> Iterator[None]:
-    """SQLite's errors as the gate's: what waiting may cure, what the owner of the file has to cure, and bugs."""
-    try:
-        yield
-    except sqlite3.Error as exc:
-        code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise ConfigError(
-                f"{path} is damaged or no SQLite file ({exc}): put a backup in its place, "
-                "or name a new file and replay the documents into it"
-            ) from exc
-        if opening and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            raise ConfigError(
-                f"{path} cannot be opened for writing ({exc}): check its rights and its directory's"
-            ) from exc
-        if code in _PASSING:
-            raise Unavailable(f"{path}: {exc}") from exc
-        raise

@@ -10,8 +10,9 @@ An entry is one life of one content in the index. Its number is never used twice
 whose record is gone may throw the posting away: that entry cannot come back. A content that is checked in
 again after a delete gets a new entry. Its upper 32 bits are those of its content id: a backend may keep both together.
 
-Each primitive is atomic per record, per bucket and per document, not across them. All are idempotent: a call
-that is sent twice changes nothing, and answers what stands. `gate.index.claim` relies on no more than that.
+Each primitive is atomic per record (with its content's pointer), per bucket and per document, not across them; the
+items of one call may be done in any order, and others may come in between. All are idempotent: a call that is sent
+twice changes nothing, and answers what stands. `gate.index.claim` relies on no more than that.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
+
+# In the place of an answer: it was taken back. Whoever was about to answer cannot, until it enrols again.
+VOID = b""
 
 
 class Holder(NamedTuple):
@@ -65,9 +69,10 @@ class Enrolment(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What stands after an enrolment: the record of the content, the document's earlier answer, its other contents."""
+    """What stands after an enrolment: the record of the content, or the answer that the document was given before
+    (then nothing was entered and there is no record); and the document's other contents."""
 
-    record: Record
+    record: Record | None
     answer: bytes | None
     others: tuple[bytes, ...]
 
@@ -79,7 +84,7 @@ class Registration(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """An answer to keep. It replaces `replacing` and nothing else (None: only if there is no answer yet)."""
+    """An answer to keep, or VOID. It replaces `replacing` and nothing else (None: only if there is no answer yet)."""
 
     document_id: str
     content: bytes
@@ -104,7 +109,7 @@ class Postings:
     counts: NDArray[np.int64]
     entries: Keys
     tags: Keys
-    mark: int  # hand it back as `since` to read only what came after; opaque, and the store may return more
+    mark: int  # hand it back as `since` to read only what came after; opaque, not to be compared
     capped: NDArray[np.bool_]  # the bucket was longer than the limit
 
 
@@ -112,10 +117,11 @@ class Store(Protocol):
     """The primitives. Coroutines, because one backend waits for a network; the embedded ones never suspend."""
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
-        """Add the content to the document's record and stamp it; then set content -> entry and its record if absent."""
+        """1. Add the content to the document's record, or stamp it there; an answer that is VOID is none from now on.
+        2. Unless the document was answered: set content -> entry and its record if absent."""
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        """The postings of each key, at least those appended after the mark `since`."""
+        """The postings of each key; those that were there when `since` was read may be left out."""
 
     async def records(self, entries: Sequence[int]) -> list[Record | None]: ...
 
@@ -134,25 +140,28 @@ class Store(Protocol):
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         """The living or dying entry of each content."""
 
-    async def document(self, document_id: str) -> tuple[Held, ...]:
-        """The contents of one document; empty if it is unknown."""
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+        """The contents of each document; empty if it is unknown."""
 
-    async def disown(self, entry: int, document_id: str) -> Record | None:
-        """Take a document from the holders; the entry dies with its last one. The record afterwards (`dead` if it died;
-        a dead record keeps its body and its last holder, so that its postings can be found). None: no such entry."""
+    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+        """Make every answer of each document VOID; its contents afterwards."""
 
-    async def bury(self, entry: int) -> Record | None:
-        """Let the entry die, whoever holds it. The record afterwards; None: no such entry."""
+    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
+        """Take a document from the holders of an entry, which dies with its last one. The record afterwards (`dead` if
+        it died; a dead record keeps its body and its last holder, so that its postings are found). None: no entry."""
+
+    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+        """Let each entry die, whoever holds it. The record afterwards; None: no such entry."""
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
         """Remove each entry from its bucket."""
 
-    async def erase(self, entry: int) -> None:
-        """Remove a dead entry's record, and its content's pointer if that still points to it."""
+    async def erase(self, entries: Sequence[int]) -> None:
+        """Remove the records of dead entries, each with its content's pointer if that still points to it."""
 
-    async def forget(self, document_id: str, held: Sequence[Held]) -> None:
-        """Remove these contents from the document's record where the stamp is still the one given, and the record with
-        its last one."""
+    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
+        """Remove contents from a document's record where the stamp is still the one given, and the record with its last
+        one. Whether the document is gone."""
 
     async def info(self) -> dict[str, int]:
         """Counts, and bytes by part, for people. May walk the whole index."""

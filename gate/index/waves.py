@@ -70,7 +70,7 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
         ready = [
             i
             for i in followers
-            if claims[i].content in leader_of or any(outcomes[j].record.ticket for j in earlier[i] & ahead)
+            if claims[i].content in leader_of or any(outcomes[j].entered for j in earlier[i] & ahead)
         ]
         if ready:
             outcomes.update(zip(ready, await index.claim([claims[i] for i in ready]), strict=True))

@@ -143,7 +143,7 @@ def _assert_acknowledged(store: SqliteStore, number: int, lines: list[list[str]]
         [entry] = now(store.contents([content]))
         [record] = now(store.records([entry or 0]))
         assert record is not None
-        [held] = now(store.document(f"d{number}-{n}"))
+        [held] = now(store.documents([f"d{number}-{n}"]))[0]
         match step:
             case "enrolled":
                 assert entry == int(value)
@@ -218,6 +218,7 @@ def test_a_file_that_stays_locked_is_unavailable_and_works_again_afterwards(path
     other.execute("ROLLBACK")
     other.close()
     [standing] = now(store.enrol([wish(1)]))
+    assert standing.record is not None
     assert standing.record.entry == 1
     now(store.close())
 
@@ -229,6 +230,7 @@ def test_a_full_disk_is_unavailable_and_leaves_nothing_half_written(store: Sqlit
         now(store.append(many, many, many))
     assert now(store.info())["postings"] == 0
     [standing] = now(store.enrol([wish(1)]))
+    assert standing.record is not None
     assert standing.record.entry == 1
 
 
@@ -237,7 +239,7 @@ def test_a_call_that_fails_half_way_leaves_no_trace(store: SqliteStore) -> None:
     clash = Enrolment("d3", None, b"another content.", 1, b"")
     with pytest.raises(ValueError, match="never used twice"):
         now(store.enrol([wish(2), clash]))
-    assert now(store.document("d2")) == ()
+    assert now(store.documents(["d2"]))[0] == ()
     assert now(store.records([2])) == [None]
     now(store.register([Registration(1, ticket=1)]))
     assert now(store.remember([Memory("d1", wish(1).content, b"x")])) == [b"x"]

@@ -22,7 +22,7 @@ from gate.index.store import Enrolment, Held, Memory, Postings, Registration, St
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package, and the suite is shared by test modules
 pytest.register_assert_rewrite("store_contract")
-from store_contract import OpenStore, Run, StoreContract, by_key, u64, wish  # noqa: E402
+from store_contract import OpenStore, Run, StoreContract, by_key, entered, u64, wish  # noqa: E402
 
 T = TypeVar("T")
 Embedded = MemoryStore | SqliteStore
@@ -71,7 +71,7 @@ def test_an_embedded_store_never_suspends(open_store: OpenStore) -> None:
     [standing] = now(store.enrol([wish(entry=1)]))
     now(store.append(u64(1), u64(1), u64(1)))
     now(store.register([Registration(1, ticket=now(store.draw(1)))]))
-    now(store.remember([Memory("d1", standing.record.content, b"")]))
+    now(store.remember([Memory("d1", entered(standing).content, b"")]))
     assert by_key(now(store.read(u64(1)))) == [[(1, 1)]]
 
 
@@ -96,7 +96,7 @@ def test_of_threads_that_race_for_one_content_one_wins_and_all_know_it(open_stor
         standings = now(store.enrol(wishes))
         for n in range(1, 21):
             now(store.append(u64(5, n + 10), u64(100 * worker + n, 7), u64(0, 0)))
-        return [standing.record.entry for standing in standings], now(store.draw(3))
+        return [entered(standing).entry for standing in standings], now(store.draw(3))
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(enter, range(1, 9)))
@@ -191,30 +191,34 @@ class Agreement(RuleBasedStateMachine):
     def remember(self, document_id: str, content: bytes, answer: bytes, replacing: bytes | None) -> None:
         self.both(lambda store: store.remember([Memory(document_id, content, answer, replacing)]))
 
+    @rule(document_id=documents)
+    def recall(self, document_id: str) -> None:
+        self.both(lambda store: store.recall([document_id]))
+
     @rule(place=issued, document_id=documents)
     def disown(self, place: int, document_id: str) -> None:
-        self.both(lambda store: store.disown(self.entry(place), document_id))
+        self.both(lambda store: store.disown([(self.entry(place), document_id)]))
 
     @rule(place=issued)
     def bury(self, place: int) -> None:
-        self.both(lambda store: store.bury(self.entry(place)))
+        self.both(lambda store: store.bury([self.entry(place)]))
 
     @rule(place=issued)
     def erase(self, place: int) -> None:
-        self.both(lambda store: store.erase(self.entry(place)))
+        self.both(lambda store: store.erase([self.entry(place)]))
 
     @rule(document_id=documents, content=contents, stale=st.booleans())
     def forget(self, document_id: str, content: bytes, stale: bool) -> None:
-        held = [one for one in self.both(lambda store: store.document(document_id)) if one.content == content]
+        [known] = self.both(lambda store: store.documents([document_id]))
+        held = [one for one in known if one.content == content]
         seen = [Held(one.content, one.version, one.answer, 77) for one in held] if stale else held
-        self.both(lambda store: store.forget(document_id, seen))
+        self.both(lambda store: store.forget([(document_id, seen)]))
 
     @invariant()
     def they_hold_the_same(self) -> None:
         self.both(lambda store: store.records(self.entries))
         self.both(lambda store: store.contents([bytes([n]) * 16 for n in range(4)]))
-        for document_id in ("a", "b", "c"):
-            self.both(lambda store, name=document_id: store.document(name))  # type: ignore[misc]
+        self.both(lambda store: store.documents(["a", "b", "c"]))
         left, right = now(self.memory.info()), now(self.sqlite.info())
         assert {n: v for n, v in left.items() if "bytes" not in n} == {
             n: v for n, v in right.items() if "bytes" not in n
