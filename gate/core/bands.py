@@ -120,6 +120,11 @@ def band_postings(rows: NDArray[np.int64], signatures: NDArray[np.uint8], *, ban
     return Probes(np.repeat(rows, bands), keys.ravel(), tags.ravel(), np.zeros(tags.size, np.uint8))
 
 
+def band_tag_bytes(bands: int, band_rows: int) -> dict[int, int]:
+    """How many bytes the tags of bands take, by table: what the bucket's number does not tell."""
+    return dict.fromkeys(range(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands), max(band_rows - BLOCK_BITS // 8, 0))
+
+
 def _mixed(values: U64, *, bits: int) -> U64:
     """A bijection of numbers of so many bits: odd factors and a shifted xor spread every byte over all of them."""
     mask = np.uint64((1 << bits) - 1)

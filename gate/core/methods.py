@@ -39,7 +39,18 @@ class Measures:
     right_in_left: Floats | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many bytes a signature takes, and its tag in each table; a tag of a table that is not named takes 8."""
+
+    body: int
+    tags: dict[int, int]
+
+
 class Method(Protocol):
+    @property
+    def room(self) -> Room: ...
+
     def sign(self, texts: Texts) -> Signatures: ...
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
@@ -60,6 +71,10 @@ class SimHash:
 
     profile: Profile
     secret: bytes = b""
+
+    @property
+    def room(self) -> Room:
+        return Room(8, {})
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
@@ -90,6 +105,10 @@ class MinHash:
     profile: Profile
     secret: bytes = b""
 
+    @property
+    def room(self) -> Room:
+        return Room(4 + self.profile.bins, bands.band_tag_bytes(self.profile.bands, self.profile.rows))
+
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
         return _signatures(_sketch(features, self.profile), features, self.profile)
@@ -116,6 +135,10 @@ class Hybrid:
 
     profile: Profile
     secret: bytes = b""
+
+    @property
+    def room(self) -> Room:
+        return Room(12 + self.profile.bins, bands.band_tag_bytes(self.profile.bands, self.profile.rows))
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
