@@ -34,6 +34,12 @@ def test_counts_that_fill_a_byte_lane_do_not_spill_over(size: int, weights: Weig
     assert fingerprints(packed(batch), weights).tolist() == [reference.fingerprint(one, weights) for one in batch]
 
 
+def test_documents_of_more_features_than_are_worked_on_at_a_time_have_their_fingerprints() -> None:
+    draw = random.Random(8)
+    batch = [[draw.getrandbits(64) for _ in range(size)] for size in (70_000, 300, 0, 65_280, 1)]
+    assert fingerprints(packed(batch)).tolist() == [reference.fingerprint(one, "count") for one in batch]
+
+
 @given(hashes, feature_batches, feature_batches, st.sampled_from(WEIGHTS))
 def test_a_document_has_the_same_fingerprint_in_any_company(
     one: list[int], before: list[list[int]], after: list[list[int]], weights: Weights
