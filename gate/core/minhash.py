@@ -17,24 +17,29 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core.distinct import standing_for
 from gate.core.shingles import Features
 from gate.core.streams import Hashes, fmix64
 
 _HALF = np.uint64(32)
-_NONE = np.uint64(2**64 - 1)  # an empty bin; a feature with this hash counts, but leaves its bin as it is
+_NONE = np.uint64(2**64 - 1)  # an empty bin
 
 
 def signatures(features: Features, bins: int) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """The signature of each document, (documents, bins), and how many distinct features each one has."""
-    documents = np.repeat(np.arange(len(features)), np.diff(features.starts))
-    places = ((features.hashes >> _HALF) * np.uint64(bins) >> _HALF).astype(np.int64)
-    places += documents * bins
-    flat = np.full(len(features) * bins, _NONE, dtype=np.uint64)
-    np.minimum.at(flat, places, features.hashes)
-    minima = flat.reshape(-1, bins)
-    _densify(minima)
-    kept = (fmix64(minima) >> np.uint64(56)).astype(np.uint8)
-    kept[np.diff(features.starts) == 0] = 0
+    sizes = np.diff(features.starts)
+    places = features.hashes >> _HALF
+    places *= np.uint64(bins)
+    places >>= _HALF
+    places += np.repeat(np.arange(0, len(features) * bins, bins, dtype=np.uint64), sizes)
+    minima = np.full(len(features) * bins, _NONE, dtype=np.uint64)
+    np.minimum.at(minima, places.view(np.int64), features.hashes)
+    empty = minima == _NONE
+    if features.hashes.size and features.hashes.max() == _NONE:  # a feature, if ever one has that hash
+        empty[places[features.hashes == _NONE]] = False
+    _densify(minima, empty, bins)
+    kept = (fmix64(minima) >> np.uint64(56)).astype(np.uint8).reshape(-1, bins)
+    kept[sizes == 0] = 0
     return kept, _distinct(features)
 
 
@@ -45,12 +50,9 @@ def resemblance(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np
 
 
 def _distinct(features: Features) -> NDArray[np.uint32]:
-    documents = np.repeat(np.arange(len(features)), np.diff(features.starts))
-    order = np.lexsort((features.hashes, documents))
-    hashes, documents = features.hashes[order], documents[order]
-    first = np.ones(hashes.size, dtype=np.bool_)
-    first[1:] = (hashes[1:] != hashes[:-1]) | (documents[1:] != documents[:-1])
-    return np.bincount(documents[first], minlength=len(features)).astype(np.uint32)
+    standing = standing_for(features.hashes, features.starts)
+    places = np.flatnonzero(standing == np.arange(standing.size))
+    return np.diff(np.searchsorted(places, features.starts)).astype(np.uint32)
 
 
 @lru_cache(maxsize=8)
@@ -61,14 +63,15 @@ def _lenders(bins: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(np.argsort(fmix64(pairs), axis=1).T)
 
 
-def _densify(minima: Hashes) -> None:
-    """Fill the empty bins of each row that has any other."""
-    empty = minima == _NONE
-    rows, columns = np.nonzero(empty & ~empty.all(axis=1, keepdims=True))
-    for lenders in _lenders(minima.shape[1]):
-        if not rows.size:
+def _densify(minima: Hashes, empty: NDArray[np.bool_], bins: int) -> None:
+    """Fill the empty bins of each signature that has any other."""
+    borrowers = np.flatnonzero(empty & np.repeat(~empty.reshape(-1, bins).all(axis=1), bins))
+    own = borrowers % bins
+    firsts = borrowers - own
+    for lenders in _lenders(bins):
+        if not borrowers.size:
             return
-        lent = lenders[columns]
-        found = ~empty[rows, lent]
-        minima[rows[found], columns[found]] = minima[rows[found], lent[found]]
-        rows, columns = rows[~found], columns[~found]
+        lent = firsts + lenders[own]
+        none = empty[lent]
+        minima[borrowers] = minima[lent]  # of an empty one too: the next attempt writes over it
+        borrowers, own, firsts = borrowers[none], own[none], firsts[none]

@@ -11,16 +11,19 @@ one 64-bit addition counts eight of them, and up to 255 hashes can be added befo
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core.distinct import standing_for
 from gate.core.profile import Weights
 from gate.core.shingles import Features
 
 _LANES = np.uint64(0x0101010101010101)
 _BLOCK = 255  # hashes that a byte lane can count
+_CACHED = 256  # blocks to work on at a time: 512 KB stay in a core's cache
 
 
 def fingerprints(features: Features, weights: Weights = "count") -> NDArray[np.uint64]:
@@ -51,18 +54,15 @@ def distance(left: int | NDArray[np.uint64], right: int | NDArray[np.uint64]) ->
 
 def weighted(features: Features, weights: Weights) -> Features:
     """Each distinct feature of a document as often as it weighs."""
-    documents = np.repeat(np.arange(len(features)), np.diff(features.starts))
-    order = np.lexsort((features.hashes, documents))
-    hashes, documents = features.hashes[order], documents[order]
-    first = np.ones(hashes.size, dtype=np.bool_)
-    first[1:] = (hashes[1:] != hashes[:-1]) | (documents[1:] != documents[:-1])
-    places = np.flatnonzero(first)
-    hashes, documents = hashes[places], documents[places]
-    if weights == "log":
-        occurrences = np.diff(np.append(places, first.size))
-        repeats = np.frexp(occurrences)[1]  # the number of binary digits: 1 + floor(log2)
-        hashes, documents = np.repeat(hashes, repeats), np.repeat(documents, repeats)
-    return Features(hashes, np.searchsorted(documents, np.arange(len(features) + 1)))
+    standing = standing_for(features.hashes, features.starts)
+    distinct = np.flatnonzero(standing == np.arange(standing.size))
+    hashes, starts = features.hashes[distinct], np.searchsorted(distinct, features.starts)
+    if weights == "set":
+        return Features(hashes, starts)
+    occurrences = np.bincount(standing, minlength=standing.size)[distinct]
+    repeats = np.frexp(occurrences)[1]  # the number of binary digits: 1 + floor(log2)
+    ends = np.concatenate([[0], np.cumsum(repeats)])
+    return Features(np.repeat(hashes, repeats), ends[starts])
 
 
 def _ones(features: Features) -> NDArray[np.int64]:
@@ -76,11 +76,15 @@ def _ones(features: Features) -> NDArray[np.int64]:
     first = np.cumsum(blocks) - blocks
     nth = np.arange(int(blocks.sum())) - np.repeat(first, blocks)
     places = np.repeat(features.starts[:-1][filled], blocks) + nth * _BLOCK
-    lanes, spare = np.empty_like(features.hashes), np.empty((places.size, 8), dtype=np.uint64)
-    for shift in range(8):
-        np.right_shift(features.hashes, np.uint64(shift), out=lanes)
-        np.bitwise_and(lanes, _LANES, out=lanes)
-        spare[:, shift] = np.add.reduceat(lanes, places)
+    spare = np.empty((places.size, 8), dtype=np.uint64)
+    cuts = [*places[::_CACHED].tolist(), features.hashes.size]
+    lanes = np.empty(max(end - begin for begin, end in pairwise(cuts)), dtype=np.uint64)
+    for i, (begin, end) in enumerate(pairwise(cuts)):
+        some, part = slice(i * _CACHED, (i + 1) * _CACHED), lanes[: end - begin]
+        for shift in range(8):
+            np.right_shift(features.hashes[begin:end], np.uint64(shift), out=part)
+            np.bitwise_and(part, _LANES, out=part)
+            spare[some, shift] = np.add.reduceat(part, places[some] - begin)
     by_block = spare.astype("<u8").view(np.uint8).reshape(-1, 8, 8).swapaxes(1, 2).reshape(-1, 64)
     counts[filled] = np.add.reduceat(by_block, first, axis=0, dtype=np.int64)
     return counts
