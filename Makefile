@@ -3,12 +3,15 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench schemas clean
+.PHONY: help venv demo test check bench schemas clean servers
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST_ARGS ?=
+# Install Debian packages, as root or through sudo.
+apt = { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends $(1); }
 
 help: ## what there is to make
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -18,7 +21,7 @@ venv: .venv/.dev ## the virtual environment, with everything to develop
 demo: .venv/.runtime ## see the gate work, in a minute
 	$(BIN)/gate demo
 
-test: .venv/.dev ## all tests
+test: .venv/.dev servers ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, tests
@@ -37,11 +40,13 @@ schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
 clean: ## forget everything that was made
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build
 
+# The servers that tests start for themselves.
+servers:
+	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || $(call apt,redis-server redis-tools)
+
 # Debian ships Python without venv; ask for the package only where it is missing.
 .venv/bin/python:
-	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv; }
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(call apt,python3-venv)
 	$(PYTHON) -m venv .venv
 
 .venv/.runtime: pyproject.toml | .venv/bin/python

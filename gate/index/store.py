@@ -10,6 +10,8 @@ An entry is one life of one content in the index. Its number is never used twice
 whose record is gone may throw the posting away: that entry cannot come back. A content that is checked in
 again after a delete gets a new entry. Its upper 32 bits are those of its content id: a backend may keep both together.
 
+A key is the number of a table (8 bits) above 32 bits, of which the lower 24 number a bucket.
+
 Each primitive is atomic per record (with its content's pointer), per bucket and per document, not across them; the
 items of one call may be done in any order, and others may come in between. All are idempotent: a call that is sent
 twice changes nothing, and answers what stands. `gate.index.claim` relies on no more than that.

@@ -15,7 +15,15 @@ OpenStore = Callable[[int], Store]
 GREATEST = 2**64 - 1
 EXTREMES = [1, 2**63 - 1, 2**63, GREATEST]
 BODY = b"\x00a body\xff"
-FIRST, SECOND = b"first content id", b"other content id"
+LARGEST_KEY = (0xFF << 32) | 0xFFFFFF
+
+
+def content_of(entry: int, name: bytes) -> bytes:
+    """A content id that an entry of that number may have: their upper 32 bits are the same."""
+    return (entry >> 32).to_bytes(4, "big") + name.ljust(12)
+
+
+FIRST, SECOND = content_of(1, b"first"), content_of(1, b"second")
 
 
 class Run(Protocol):
@@ -73,8 +81,8 @@ class BucketContract:
         run(store.append(u64(5), u64(2), u64(3)))
         assert by_key(run(store.read(u64(5)))) == [[(1, 2), (3, 4), (2, 9), (2, 3)]]
 
-    def test_all_64_bits_of_keys_entries_and_tags_count(self, store: Store, run: Run) -> None:
-        keys = u64(0, *EXTREMES)
+    def test_every_bit_of_keys_entries_and_tags_counts(self, store: Store, run: Run) -> None:
+        keys = u64(0, 1, 0xFFFFFF, 0xFF << 32, LARGEST_KEY)
         for key in keys.tolist():
             run(store.append(u64(*[key] * 4), u64(*EXTREMES), u64(*EXTREMES[::-1])))
         expected = list(zip(EXTREMES, EXTREMES[::-1], strict=True))

@@ -18,7 +18,20 @@ from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Regi
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
 pytest.register_assert_rewrite("bucket_contract")
-from bucket_contract import BODY, EXTREMES, FIRST, GREATEST, SECOND, BucketContract, OpenStore, Run, by_key, u64, wish  # noqa: E402
+from bucket_contract import (  # noqa: E402
+    BODY,
+    EXTREMES,
+    FIRST,
+    GREATEST,
+    SECOND,
+    BucketContract,
+    OpenStore,
+    Run,
+    by_key,
+    content_of,
+    u64,
+    wish,
+)
 
 __all__ = ["OpenStore", "Run", "StoreContract", "by_key", "entered", "u64", "wish"]
 
@@ -70,9 +83,10 @@ class StoreContract(BucketContract):
             assert run(store.documents(["d1"]))[0] == document
 
     def test_a_standing_names_the_other_contents_of_its_document(self, store: Store, run: Run) -> None:
-        run(store.enrol([wish(content=bytes([n]) * 16, entry=n) for n in range(1, 5)]))
-        [standing] = run(store.enrol([wish(content=b"\x02" * 16, entry=9)]))
-        assert set(standing.others) == {b"\x01" * 16, b"\x03" * 16, b"\x04" * 16}
+        contents = [content_of(n, bytes([n])) for n in range(5)]
+        run(store.enrol([wish(content=contents[n], entry=n) for n in range(1, 5)]))
+        [standing] = run(store.enrol([wish(content=contents[2], entry=9)]))
+        assert set(standing.others) == {contents[1], contents[3], contents[4]}
         assert entered(standing).entry == 2
 
     def test_every_enrolment_stamps_the_document_and_keeps_its_version_and_answer(self, store: Store, run: Run) -> None:
@@ -114,7 +128,7 @@ class StoreContract(BucketContract):
         assert run(store.documents([name]))[0] == (Held(FIRST, None, None, 1),)
 
     def test_extreme_entries_and_tickets_are_kept_in_records(self, store: Store, run: Run) -> None:
-        contents = [bytes([n]) * 16 for n in range(4)]
+        contents = [content_of(entry, bytes([n])) for n, entry in enumerate(EXTREMES)]
         run(store.enrol([wish(f"d{e}", c, entry=e) for e, c in zip(EXTREMES, contents, strict=True)]))
         run(store.register([Registration(1, duplicate_of=GREATEST), Registration(2**63, ticket=2**53)]))
         records = run(store.records(EXTREMES))

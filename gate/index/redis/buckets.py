@@ -1,0 +1,157 @@
+"""Postings as Redis keeps them: packing for the scripts, unpacking whole batches at once. Pure.
+
+    a key       table (1 byte) | number of the bucket (3 bytes)
+    a posting   entry (8 bytes) | tag (as many bytes as its table needs)
+    the log     size of a posting (1 byte) | key | posting | key | posting ...
+
+A shard of a key is told by the lowest bits of its bucket's number.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.index.redis.layout import LARGEST_BUCKET, LARGEST_TABLE, SHARDS
+from gate.index.store import Keys
+
+Numbers = NDArray[np.int64]
+Triples = tuple[Numbers, Keys, Keys]  # place of the key asked for, entry, tag
+
+WIDEST_TAG = 8
+_MASKS = np.array([(1 << 8 * width) - 1 for width in range(WIDEST_TAG + 1)], np.uint64)
+
+
+class Widths:
+    """How many bytes of a tag each table keeps."""
+
+    def __init__(self, tag_bytes: Mapping[int, int]) -> None:
+        self._widths = np.array([tag_bytes.get(table, WIDEST_TAG) for table in range(LARGEST_TABLE + 1)], np.int64)
+        self.sizes = bytes((self._widths + 8).tolist())  # of a posting, by table
+
+    def of(self, keys: Keys) -> Numbers:
+        return self._widths[(keys >> np.uint64(32)).astype(np.int64)]
+
+
+def shards_of(keys: Keys) -> Numbers:
+    return (keys & np.uint64(SHARDS - 1)).astype(np.int64)
+
+
+def packed(keys: Keys) -> NDArray[np.uint32]:
+    """Four bytes a key, big-endian."""
+    tables, buckets = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
+    if len(keys) and (int(tables.max()) > LARGEST_TABLE or int(buckets.max()) > LARGEST_BUCKET):
+        raise ValueError("a bucket key is a table of 8 bits above 32 bits, of which 24 number the bucket")
+    return ((tables << np.uint64(24)) | buckets).astype(">u4")
+
+
+def unpacked(numbers: NDArray[np.uint32]) -> Keys:
+    wide = numbers.astype(np.uint64)
+    return (wide >> np.uint64(24)) << np.uint64(32) | (wide & np.uint64(LARGEST_BUCKET))
+
+
+class Split:
+    """Keys by shard: `parts` are the shards with their keys packed, `restored` brings replies back in order."""
+
+    def __init__(self, keys: Keys) -> None:
+        shards = shards_of(keys)
+        order = np.argsort(shards, kind="stable")
+        touched, starts = np.unique(shards[order], return_index=True)
+        bounds = [*(4 * starts).tolist(), 4 * len(keys)]
+        joined = packed(keys)[order].tobytes()
+        self.parts = [(shard, joined[a:b]) for shard, a, b in zip(touched.tolist(), bounds, bounds[1:], strict=False)]
+        self._places = np.argsort(order).tolist()
+
+    def restored(self, pieces: Sequence[bytes]) -> Sequence[bytes]:
+        return itemgetter(*self._places)(pieces) if len(pieces) > 1 else pieces
+
+
+def rows_by_shard(keys: Keys, entries: Keys, tags: Keys, widths: Numbers) -> dict[int, list[bytes]]:
+    """What `append` is told per shard: for each width in use, the size of a posting and the rows."""
+    shards, numbers = shards_of(keys), packed(keys)
+    told: dict[int, list[bytes]] = defaultdict(list)
+    for width in np.unique(widths).tolist():
+        chosen = np.flatnonzero(widths == width)
+        chosen = chosen[np.argsort(shards[chosen], kind="stable")]
+        rows = np.empty((len(chosen), 12 + width), np.uint8)
+        rows[:, :4] = numbers[chosen].view(np.uint8).reshape(-1, 4)
+        rows[:, 4:12] = entries[chosen].astype("<u8").view(np.uint8).reshape(-1, 8)
+        rows[:, 12:] = tags[chosen].astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
+        touched, starts = np.unique(shards[chosen], return_index=True)
+        for shard, part in zip(touched.tolist(), np.split(rows, starts[1:]), strict=True):
+            told[shard] += [bytes([8 + width]), part.tobytes()]
+    return told
+
+
+def entries_by_shard(keys: Keys, entries: Keys) -> Iterator[tuple[int, bytes]]:
+    """What `withdraw` is told per shard."""
+    rows = np.empty((len(keys), 12), np.uint8)
+    rows[:, :4] = packed(keys).view(np.uint8).reshape(-1, 4)
+    rows[:, 4:] = entries.astype("<u8").view(np.uint8).reshape(-1, 8)
+    shards = shards_of(keys)
+    for shard in np.unique(shards).tolist():
+        yield shard, rows[shards == shard].tobytes()
+
+
+def unpack(pieces: Sequence[bytes], widths: Numbers, limit: int) -> tuple[Triples, NDArray[np.bool_]]:
+    """The postings of buckets, the oldest `limit` of each, and which buckets had more."""
+    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+    counts = lengths // (8 + widths)
+    capped = counts > limit
+    counts = np.minimum(counts, limit)
+    which = np.repeat(np.arange(len(pieces)), counts)
+    nth = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at = (np.cumsum(lengths) - lengths)[which] + nth * (8 + widths[which])
+    # Eight bytes can be loaded at any place; what follows a short tag is masked away.
+    data = b"".join((*pieces, bytes(16)))
+    lanes = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
+    return (which, lanes[at], lanes[at + 8] & _MASKS[widths[which]]), capped
+
+
+def unpack_log(keys: Keys, logged: Sequence[bytes]) -> Triples:
+    """The postings of the log that stand under one of the keys; a key asked for twice gets them twice."""
+    columns = []
+    for item in logged:
+        size = item[0]
+        rows = np.frombuffer(item, np.uint8, offset=1).reshape(-1, size + 4)
+        wide = np.zeros((len(rows), 8), np.uint8)
+        wide[:, : size - 8] = rows[:, 12:]
+        columns.append(
+            (
+                unpacked(np.ascontiguousarray(rows[:, :4]).view(">u4").ravel()),
+                np.ascontiguousarray(rows[:, 4:12]).view("<u8").ravel(),
+                wide.view("<u8").ravel(),
+            )
+        )
+    stood, entries, tags = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.searchsorted(ordered, stood, side="left")
+    times = np.searchsorted(ordered, stood, side="right") - first
+    row = np.repeat(np.arange(len(stood)), times)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
+    return order[first[row] + nth], entries[row], tags[row]
+
+
+def by_key(keys: Keys, *parts: Triples) -> tuple[Numbers, Keys, Keys]:
+    """Counts of each key, entries and tags, the postings of a key in the order of the parts."""
+    which, entries, tags = (np.concatenate(column) for column in zip(*parts, strict=True))
+    counts = np.bincount(which, minlength=len(keys))
+    if len(parts) == 1 and (len(which) < 2 or (which[1:] >= which[:-1]).all()):
+        return counts, entries, tags
+    order = np.argsort(which, kind="stable")
+    return counts, entries[order], tags[order]
+
+
+def repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
+    """Whether a posting stands in one call twice."""
+    order = np.lexsort((tags, entries, keys))
+    same = np.ones(max(len(keys) - 1, 0), np.bool_)
+    for column in (keys, entries, tags):
+        ordered = column[order]
+        same &= ordered[1:] == ordered[:-1]
+    return bool(same.any())

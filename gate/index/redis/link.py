@@ -1,0 +1,205 @@
+"""The way to Redis: one pipeline of script calls at a time, what may be tried again, and errors by what they ask for.
+
+Every script is idempotent, so a call whose reply was lost is simply sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from importlib.resources import files
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from redis import exceptions as redis_errors
+from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
+
+from gate.errors import ConfigError, Unavailable
+from gate.index.redis.layout import View
+
+Client = Redis | RedisCluster
+
+
+class StaleView(Unavailable):
+    """The index has changed its generations underneath: begin again."""
+
+    code = "stale_view"
+
+
+Argument = bytes | str | int
+
+
+class Script(NamedTuple):
+    name: str
+    source: str
+    digest: str
+
+
+Share = tuple[bytes, bytes]  # the prefix of a shard, and the items for it
+
+
+def script(name: str) -> Script:
+    """A script by the name of its file, behind what all of them begin with."""
+    folder = files(__package__).joinpath("lua")
+    prelude, source, coda = (folder.joinpath(f"{part}.lua").read_text() for part in ("prelude", name, "coda"))
+    source = f"{prelude}\nlocal function work()\n{source}\nend\n{coda}"
+    return Script(name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
+
+
+class Circuit(IntEnum):
+    """Whether calls are let through; the value is that of a gauge."""
+
+    CLOSED = 0
+    OPEN = 1
+
+
+class Watcher(Protocol):
+    """What a metric may want to know of the link."""
+
+    def round_trip(self, operation: str, seconds: float) -> None: ...
+
+    def failed(self, operation: str, reason: str) -> None: ...
+
+    def circuit(self, state: Circuit) -> None: ...
+
+
+class Silent:
+    """Nobody watches."""
+
+    def round_trip(self, operation: str, seconds: float) -> None: ...
+
+    def failed(self, operation: str, reason: str) -> None: ...
+
+    def circuit(self, state: Circuit) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to go on trying. After `failures` calls in a row were given up, calls fail at once for `rest_seconds`,
+    so that a server that comes back is not met by everything that piled up."""
+
+    retries: int = 3
+    backoff_seconds: float = 0.05
+    longest_backoff_seconds: float = 1.0
+    failures: int = 3
+    rest_seconds: float = 1.0
+
+
+class Link:
+    """Script calls, many at a time, over one client."""
+
+    def __init__(self, client: Client, *, patience: Patience | None = None, watcher: Watcher | None = None) -> None:
+        self.client = client
+        self._patience = patience or Patience()
+        self._watcher: Watcher = watcher or Silent()
+        self._given_up = 0
+        self._rest_until = 0.0
+
+    async def call(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
+        """What the script returned for each share. Nothing is known of the outcome when it raises."""
+        if not shares:
+            return []
+        if self._rest_until and time.monotonic() < self._rest_until:
+            raise Unavailable("the index did not answer lately; it is tried again in a moment")
+        delay = self._patience.backoff_seconds
+        for attempt in range(self._patience.retries + 1):
+            begun = time.monotonic()
+            try:
+                replies = await self._send(script, head, shares)
+            except Unavailable as exc:
+                self._watcher.failed(script.name, exc.code)
+                if attempt == self._patience.retries or isinstance(exc, StaleView):
+                    self._note(failed=not isinstance(exc, StaleView))
+                    raise
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, self._patience.longest_backoff_seconds)
+            else:
+                self._watcher.round_trip(script.name, time.monotonic() - begun)
+                self._note(failed=False)
+                return replies
+        raise AssertionError("unreachable")
+
+    def _note(self, *, failed: bool) -> None:
+        before = self._rest_until
+        self._given_up = self._given_up + 1 if failed else 0
+        if self._given_up >= self._patience.failures:
+            self._rest_until = time.monotonic() + self._patience.rest_seconds
+        else:
+            self._rest_until = 0.0
+        if bool(before) != bool(self._rest_until):
+            self._watcher.circuit(Circuit.OPEN if self._rest_until else Circuit.CLOSED)
+
+    async def _send(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
+        """One call for all shares on one server; on a Cluster, where a call may touch one slot only, one for each."""
+        groups = [[share] for share in shares] if isinstance(self.client, RedisCluster) else [shares]
+        calls = [(len(group), *(key for key, _ in group), *head, *(items for _, items in group)) for group in groups]
+        replies = await self._pipeline("EVALSHA", script.digest, calls)
+        forgotten = [i for i, reply in enumerate(replies) if isinstance(reply, redis_errors.NoScriptError)]
+        if forgotten:  # a new server, or a flushed one: the source brings the script back
+            again = await self._pipeline("EVAL", script.source, [calls[i] for i in forgotten])
+            for i, reply in zip(forgotten, again, strict=True):
+                replies[i] = reply
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise translated(reply) from reply
+        return [answer for reply in replies for answer in reply]
+
+    async def _pipeline(self, command: str, what: str, calls: Sequence[Sequence[Argument]]) -> list[Any]:
+        try:
+            if isinstance(self.client, RedisCluster):
+                pipe: Any = self.client.pipeline()
+            else:
+                pipe = self.client.pipeline(transaction=False)
+            for arguments in calls:
+                pipe.execute_command(command, what, *arguments)
+            replies: list[Any] = await pipe.execute(raise_on_error=False)
+        except (redis_errors.RedisError, OSError, TimeoutError) as exc:
+            raise translated(exc) from exc
+        return replies
+
+
+async def current_view(client: Client, prefixes: Sequence[bytes]) -> View:
+    """The view that the first shard has. A change of the view begins there, so whoever finds another shard behind
+    brings it up to date: the process that began the change may have died."""
+    try:
+        first = await client.get(prefixes[0] + b"v") or b""
+        view = msgspec.json.decode(first, type=View)
+        for prefix in prefixes[1:]:
+            there = await client.get(prefix + b"v")
+            if not there or msgspec.json.decode(there, type=View).epoch < view.epoch:
+                await client.set(prefix + b"v", first)
+    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
+        raise translated(exc) from exc
+    except msgspec.DecodeError as exc:
+        raise Unavailable("the index is gone; open it again") from exc
+    return view
+
+
+def translated(exc: Exception) -> Exception:
+    """A library's error as the gate's. Only its first words are kept: the rest may quote a command and its ids."""
+    reason = str(exc).partition("\n")[0]
+    if isinstance(exc, redis_errors.ResponseError) and reason.startswith("STALE"):
+        return StaleView("the generations of the index changed; the batch is claimed again")
+    if isinstance(exc, redis_errors.ResponseError) and reason.startswith("ENTRY"):
+        return ValueError("an entry is in use; an entry's number is never used twice")
+    if isinstance(exc, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
+        return ConfigError("Redis refuses the user or the password: set the ones that its ACL knows")
+    if isinstance(exc, redis_errors.NoPermissionError):
+        return ConfigError(
+            "Redis does not let this user do what an index needs: allow it ~gate:* and +@read +@write +@scripting +info"
+        )
+    if isinstance(exc, redis_errors.OutOfMemoryError):
+        return Unavailable("Redis is out of memory: raise its maxmemory, or drop a generation")
+    if isinstance(exc, redis_errors.ReadOnlyError):
+        return Unavailable("Redis is a read-only replica: connect to the master, or wait for the failover to end")
+    passing = ("LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "BUSY", "MISCONF", "UNKILLABLE")
+    if isinstance(exc, redis_errors.ResponseError) and not reason.startswith(passing):
+        if isinstance(exc, redis_errors.ClusterDownError | redis_errors.TryAgainError | redis_errors.MovedError):
+            return Unavailable("the Redis Cluster is moving or down; try again")
+        return exc  # a bug: let it be seen
+    return Unavailable(f"Redis does not answer ({type(exc).__name__}): check that it runs and can be reached")

@@ -1,0 +1,47 @@
+-- Read buckets: whole, or only what was appended since.
+--
+-- ARGV[3]  limit   postings of one bucket to return, and one more if there are more
+-- ARGV[4]  sizes   of a posting, by table, a byte each
+-- items    since (a place in the log of appends; '' reads whole buckets), and the keys of the buckets, 4 bytes each
+--
+-- Returns {next place in the log, 'whole', bucket, ...} in the order of generations and then keys,
+--      or {next place in the log, 'tail', appended, ...} with what append.lua logged.
+local base = tonumber(redis.call('GET', p .. 'a') or 0)
+local past = base + redis.call('LLEN', p .. 'l')
+
+local since, keys = tonumber(field()), field()
+
+if since and since >= base then
+  local logged = since < past and redis.call('LRANGE', p .. 'l', since - base, -1) or {}
+  return {tostring(past), 'tail', unpack(logged)}
+end
+
+answer = {tostring(past), 'whole'}
+local hot = {}
+for _, key in ipairs(redis.call('SMEMBERS', p .. 'h')) do hot[key] = true end
+local crowded = next(hot) ~= nil
+for g = 1, #generations do
+  local head = p .. string.sub(generations, g, g) .. 'b'
+  for start = 1, #keys, 16000 do -- 4,000 keys: about half of what Lua can unpack at once
+    local names = {}
+    for place = start, math.min(start + 15996, #keys), 4 do
+      names[#names + 1] = head .. string.sub(keys, place, place + 3)
+    end
+    local found
+    if not crowded then
+      found = redis.call('MGET', unpack(names))
+    else
+      found = {}
+      for i, name in ipairs(names) do
+        if hot[string.sub(name, #p + 1)] then
+          local size = string.byte(ARGV[4], string.byte(name, #head + 1) + 1)
+          found[i] = redis.call('GETRANGE', name, 0, (ARGV[3] + 1) * size - 1)
+        else
+          found[i] = redis.call('GET', name)
+        end
+      end
+    end
+    for i = 1, #names do answer[#answer + 1] = found[i] or '' end
+  end
+end
+return answer

@@ -1,0 +1,400 @@
+"""`gate.index.store.Store` in Redis. Each primitive is one script call per shard and batch, sent in one pipeline.
+
+What is immutable is remembered here (the body of an entry), and so is what only saves work (marks).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from gate.index.redis.buckets import (
+    Split,
+    Widths,
+    by_key,
+    entries_by_shard,
+    repeats,
+    rows_by_shard,
+    unpack,
+    unpack_log,
+)
+from gate.index.redis.layout import (
+    Layout,
+    View,
+    chunks_of,
+    cut,
+    decode_held,
+    decode_record,
+    encode_held,
+    encode_record,
+    encode_registration,
+    field_of,
+    life_of,
+    packed,
+)
+from gate.index.redis.link import Argument, Link, Script, StaleView, current_view, script
+from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+
+READ, APPEND, WITHDRAW, DRAW = script("read"), script("append"), script("withdraw"), script("draw")
+HOLD, DOCUMENTS, REMEMBER = script("hold"), script("documents"), script("remember")
+ENTER, FIND, REGISTER, ERASE, SWAP = (
+    script("enter"),
+    script("find"),
+    script("register"),
+    script("erase"),
+    script("swap"),
+)
+
+LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
+KEPT_MARKS = 64
+KEPT_BODIES = 4096
+
+T = TypeVar("T")
+Item = tuple[bytes, ...]
+
+
+class RedisStore:
+    """One index under one view. `tag_bytes` tells how many bytes of a tag a table keeps: 8 where it does not say."""
+
+    def __init__(
+        self,
+        link: Link,
+        *,
+        prefix: str,
+        view: View,
+        body_bytes: int,
+        tag_bytes: Mapping[int, int],
+        max_bucket: int,
+    ) -> None:
+        self._link = link
+        self._layout = Layout(prefix, view.page_bits)
+        self._prefixes = self._layout.prefixes
+        self._chunks = chunks_of(body_bytes)
+        self._limit = max_bucket
+        self._widths = Widths(tag_bytes)
+        self._highest_ticket = 0
+        self._unappended: set[int] = set()  # entries that this process made and has not appended yet
+        self._bodies: OrderedDict[int, bytes] = OrderedDict()
+        self._marks: OrderedDict[int, dict[int, int]] = OrderedDict()  # where the log of each shard stood
+        self._next_mark = 1
+        self._use(view)
+
+    def _use(self, view: View) -> None:
+        self._head: tuple[Argument, ...] = (view.encode(), view.read)
+        self._marks.clear()
+
+    # Enrolling.
+
+    async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+        # 1. The document knows its content before the content knows the document: a delete that comes now finds both.
+        before = await self._hold(wishes)
+        # 2. The content, unless the document was answered.
+        asking = [i for i, (answer, _) in enumerate(before) if answer is None]
+        entered = dict(zip(asking, await self._enter([wishes[i] for i in asking]), strict=True))
+        return [Standing(entered.get(i), answer, others) for i, (answer, others) in enumerate(before)]
+
+    async def _hold(self, wishes: Sequence[Enrolment]) -> list[tuple[bytes | None, tuple[bytes, ...]]]:
+        """The answer of each document to its content, and its other contents, as they were before."""
+        shards, items = [], []
+        for document_id, version, content, entry, _, _ in wishes:
+            name = document_id.encode()
+            shard, page = self._layout.place_of_document(name)
+            held = encode_held((Held(content, version, None, entry),))
+            shards.append(shard)
+            items.append((page, name, held[:24], held[24:]))
+        replies = await self._each(HOLD, shards, items)
+        return [
+            _seen(wish.content, reply) if reply else (None, ()) for wish, reply in zip(wishes, replies, strict=True)
+        ]
+
+    async def _enter(self, wishes: Sequence[Enrolment]) -> list[Record]:
+        shards, items, made = [], [], []
+        for document_id, version, content, entry, body, _ in wishes:
+            name = field_of(entry)
+            if content[:4] != name:
+                raise ValueError("the upper half of an entry's number must be that of its content id")
+            shard, page = self._layout.place_of_entry(entry)
+            record = Record(entry, content, (Holder(document_id, version),), body)
+            head, pieces = cut(body, self._chunks)
+            shards.append(shard)
+            items.append((page, name, encode_record(record, head), *pieces))
+            made.append(record)
+        replies = await self._each(ENTER, shards, items, self._chunks)
+        joining = {}
+        for i, reply in enumerate(replies):
+            if not reply:
+                self._unappended.add(made[i].entry)
+                self._note_body(made[i].entry, made[i].body)
+                continue
+            made[i] = self._decoded(reply)
+            if wishes[i].share and _may_join(made[i], wishes[i].document_id):
+                joining[i] = Holder(wishes[i].document_id, wishes[i].version)
+        if joining:
+            joined = await self._change_records([(made[i].entry, _joined(holder)) for i, holder in joining.items()])
+            made = [
+                joined[list(joining).index(i)] or record if i in joining else record for i, record in enumerate(made)
+            ]
+        return made
+
+    # Buckets.
+
+    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
+        places = {} if since is None else self._marks.get(since, {})
+        split = Split(keys)
+        asked = [
+            (shard, packed((b"%d" % places[shard] if shard in places else b"", part))) for shard, part in split.parts
+        ]
+        replies = await self._call(READ, asked, self._limit, self._widths.sizes)
+        pieces: list[bytes] = []
+        logged: list[bytes] = []
+        mark = {}
+        for (shard, part), (place, kind, *found) in zip(split.parts, replies, strict=True):
+            mark[shard] = int(place)
+            count = len(part) // 4
+            if kind == b"tail":
+                logged += found
+                found = [b""] * count
+            elif len(found) > count:  # two generations, the newer first
+                found = [older + newer for newer, older in zip(found[:count], found[count:], strict=True)]
+            pieces += found
+        triples, capped = unpack(split.restored(pieces), self._widths.of(keys), self._limit)
+        parts = [triples, unpack_log(keys, logged)] if logged else [triples]
+        return Postings(*by_key(keys, *parts), self._keep_mark(mark), capped)
+
+    def _keep_mark(self, places: dict[int, int]) -> int:
+        number = self._next_mark
+        self._next_mark += 1
+        self._marks[number] = places
+        if len(self._marks) > KEPT_MARKS:
+            self._marks.popitem(last=False)
+        return number
+
+    async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
+        if not len(keys):
+            return
+        owners = set(entries.tolist())
+        new = owners <= self._unappended and not repeats(keys, entries, tags)
+        self._unappended -= owners  # should the call fail, the next one has to look what is there already
+        told = rows_by_shard(keys, entries, tags, self._widths.of(keys))
+        shares = [(shard, packed(parts)) for shard, parts in told.items()]
+        await self._call(APPEND, shares, self._limit, LOGGED_APPENDS, "new" if new else "again")
+
+    async def withdraw(self, keys: Keys, entries: Keys) -> None:
+        shares = [(shard, packed((rows,))) for shard, rows in entries_by_shard(keys, entries)]
+        await self._call(WITHDRAW, shares, self._limit, self._widths.sizes)
+
+    # Tickets and registrations.
+
+    async def draw(self, count: int) -> int:
+        [first] = await self._call(DRAW, [(0, b"")], count, self._highest_ticket)
+        self._highest_ticket = max(self._highest_ticket, int(first) + count - 1)
+        return int(first)
+
+    async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
+        if any(one.ticket and one.duplicate_of for one in registrations):
+            raise ValueError("a registration is a ticket or a duplicate, not both")
+        places = [self._layout.place_of_entry(one.entry) for one in registrations]
+        items = [
+            (page, field_of(entry), life_of(entry), encode_registration(ticket=ticket, duplicate_of=duplicate_of))
+            for (_, page), (entry, ticket, duplicate_of) in zip(places, registrations, strict=True)
+        ]
+        replies = await self._each(REGISTER, [shard for shard, _ in places], items)
+        stand = [one.entry for one, reply in zip(registrations, replies, strict=True) if reply]
+        unknown = [entry for entry in stand if entry not in self._bodies]
+        fetched = dict(zip(unknown, await self.records(unknown), strict=True)) if unknown else {}
+        return [
+            None if not reply else fetched.get(one.entry) or self._with_body(one.entry, reply)
+            for one, reply in zip(registrations, replies, strict=True)
+        ]
+
+    def _with_body(self, entry: int, value: bytes) -> Record:
+        return decode_record(field_of(entry), value, b"")._replace(body=self._bodies[entry])
+
+    async def records(self, entries: Sequence[int]) -> list[Record | None]:
+        return [self._decoded(reply) if reply else None for reply in await self._find_entries(entries)]
+
+    async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
+        places = list(map(self._layout.place_of_content, contents))
+        items = [(page, content[:4], content[4:]) for (_, page), content in zip(places, contents, strict=True)]
+        replies = await self._each(FIND, [shard for shard, _ in places], items, 0)
+        return [decode_record(reply[1], reply[2], b"").entry if reply else None for reply in replies]
+
+    async def _find_entries(self, entries: Sequence[int]) -> list[Sequence[bytes]]:
+        places = list(map(self._layout.place_of_entry, entries))
+        items = [(page, field_of(entry), life_of(entry)) for (_, page), entry in zip(places, entries, strict=True)]
+        return await self._each(FIND, [shard for shard, _ in places], items, self._chunks)
+
+    def _decoded(self, reply: Sequence[bytes]) -> Record:
+        record = decode_record(reply[1], reply[2], b"".join(reply[3:]))
+        self._note_body(record.entry, record.body)
+        return record
+
+    def _note_body(self, entry: int, body: bytes) -> None:
+        self._bodies[entry] = body
+        if len(self._bodies) > KEPT_BODIES:
+            self._bodies.popitem(last=False)
+
+    # Answers and documents.
+
+    async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
+        shards, items = [], []
+        for document_id, content, answer, replacing in memories:
+            name = document_id.encode()
+            shard, page = self._layout.place_of_document(name)
+            shards.append(shard)
+            items.append((page, name, content, answer, b"-" if replacing is None else b"=" + replacing))
+        replies = await self._each(REMEMBER, shards, items)
+        return [
+            memory.answer if reply == b"+" else None if reply == b"-" else reply[1:]
+            for memory, reply in zip(memories, replies, strict=True)
+        ]
+
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+        return [decode_held(reply[1:]) if reply else () for reply in await self._find_documents(document_ids)]
+
+    async def _find_documents(self, document_ids: Sequence[str]) -> list[bytes]:
+        names = [document_id.encode() for document_id in document_ids]
+        places = list(map(self._layout.place_of_document, names))
+        items = [(page, name) for (_, page), name in zip(places, names, strict=True)]
+        return await self._each(DOCUMENTS, [shard for shard, _ in places], items)
+
+    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+        def recalled(held: tuple[Held, ...]) -> tuple[Held, ...]:
+            return tuple(one._replace(answer=VOID) for one in held)
+
+        return await self._change_documents([(document_id, recalled) for document_id in document_ids])
+
+    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
+        def without(gone: set[tuple[bytes, int]]) -> Callable[[tuple[Held, ...]], tuple[Held, ...]]:
+            return lambda held: tuple(one for one in held if (one.content, one.stamp) not in gone)
+
+        changes = [(document_id, without({(o.content, o.stamp) for o in held})) for document_id, held in holdings]
+        return [not left for left in await self._change_documents(changes)]
+
+    # Dying.
+
+    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
+        def disowned(document_id: str) -> Callable[[Record], Record]:
+            def change(record: Record) -> Record:
+                left = tuple(holder for holder in record.holders if holder.document_id != document_id)
+                return record if record.dead else record._replace(holders=left or record.holders, dead=not left)
+
+            return change
+
+        return await self._change_records([(entry, disowned(document_id)) for entry, document_id in holdings])
+
+    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+        return await self._change_records([(entry, lambda record: record._replace(dead=True)) for entry in entries])
+
+    async def erase(self, entries: Sequence[int]) -> None:
+        places = list(map(self._layout.place_of_entry, entries))
+        items = [(page, field_of(entry), life_of(entry)) for (_, page), entry in zip(places, entries, strict=True)]
+        await self._each(ERASE, [shard for shard, _ in places], items, self._chunks)
+
+    async def info(self) -> dict[str, int]:
+        return {}
+
+    async def close(self) -> None:
+        await self._link.client.aclose()
+
+    # Calls.
+
+    async def _change_records(self, changes: Sequence[tuple[int, Callable[[Record], Record]]]) -> list[Record | None]:
+        """Read, change and write back records. None: there is no such entry."""
+
+        async def read(chosen: Sequence[int]) -> list[Record | None]:
+            seen.clear()
+            replies = await self._find_entries([changes[i][0] for i in chosen])
+            seen.update(zip(chosen, replies, strict=True))
+            return [self._decoded(reply) if reply else None for reply in replies]
+
+        def swap(i: int, record: Record) -> tuple[int, Item]:
+            shard, page = self._layout.place_of_entry(record.entry)
+            generation, field, value = seen[i][:3]
+            return shard, (
+                generation + b"r" + page,
+                field,
+                value,
+                encode_record(record, cut(record.body, self._chunks)[0]),
+            )
+
+        seen: dict[int, Sequence[bytes]] = {}
+        return await self._until_swapped([change for _, change in changes], read, swap)
+
+    async def _change_documents(
+        self, changes: Sequence[tuple[str, Callable[[tuple[Held, ...]], tuple[Held, ...]]]]
+    ) -> list[tuple[Held, ...]]:
+        """Read, change and write back what documents hold; a document that holds nothing is gone."""
+
+        async def read(chosen: Sequence[int]) -> list[tuple[Held, ...] | None]:
+            replies = await self._find_documents([changes[i][0] for i in chosen])
+            seen.update(zip(chosen, replies, strict=True))
+            return [decode_held(reply[1:]) if reply else None for reply in replies]
+
+        def swap(i: int, held: tuple[Held, ...]) -> tuple[int, Item]:
+            name = changes[i][0].encode()
+            shard, page = self._layout.place_of_document(name)
+            return shard, (seen[i][:1] + b"d" + page, name, seen[i][1:], encode_held(held))
+
+        seen: dict[int, bytes] = {}
+        return [held or () for held in await self._until_swapped([change for _, change in changes], read, swap)]
+
+    async def _until_swapped(
+        self,
+        changes: Sequence[Callable[[T], T]],
+        read: Callable[[Sequence[int]], Any],
+        swap: Callable[[int, T], tuple[int, Item]],
+    ) -> list[T | None]:
+        """Apply each change to what is there, again and again where somebody else wrote in between."""
+        results: list[T | None] = [None] * len(changes)
+        pending: list[int] = list(range(len(changes)))
+        while pending:
+            differing = []
+            for i, there in zip(pending, await read(pending), strict=True):
+                results[i] = there if there is None else changes[i](there)
+                if results[i] != there:
+                    differing.append(i)
+            swaps = [swap(i, wanted) for i in differing if (wanted := results[i]) is not None]
+            done = await self._each(SWAP, [shard for shard, _ in swaps], [item for _, item in swaps])
+            pending = [i for i, changed in zip(differing, done, strict=True) if not changed]
+        return results
+
+    async def _each(self, script: Script, shards: Sequence[int], items: Sequence[Item], *head: Argument) -> list[Any]:
+        """Hand each item to its shard, a call a shard, and give the replies in the order of the items."""
+        grouped: dict[int, list[int]] = defaultdict(list)
+        for i, shard in enumerate(shards):
+            grouped[shard].append(i)
+        shares = [(shard, packed([field for i in members for field in items[i]])) for shard, members in grouped.items()]
+        answers: list[Any] = [None] * len(items)
+        for members, replies in zip(grouped.values(), await self._call(script, shares, *head), strict=True):
+            for i, reply in zip(members, replies, strict=True):
+                answers[i] = reply
+        return answers
+
+    async def _call(self, script: Script, shares: Sequence[tuple[int, bytes]], *head: Argument) -> list[Any]:
+        """Run a script on each shard with its share of the items; what each shard returned."""
+        try:
+            keyed = [(self._prefixes[shard], items) for shard, items in shares]
+            return await self._link.call(script, (*self._head, *head), keyed)
+        except StaleView:
+            self._use(await current_view(self._link.client, self._prefixes))
+            raise  # whoever claims begins again: what it has read was read under another view
+
+
+def _seen(content: bytes, value: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
+    """What a document's record says of a content: the answer to it, and the other contents."""
+    held = decode_held(value)
+    answer = next((one.answer for one in held if one.content == content), None)
+    return answer or None, tuple(one.content for one in held if one.content != content)
+
+
+def _may_join(record: Record, document_id: str) -> bool:
+    return not record.dead and all(holder.document_id != document_id for holder in record.holders)
+
+
+def _joined(holder: Holder) -> Callable[[Record], Record]:
+    def change(record: Record) -> Record:
+        return record._replace(holders=(*record.holders, holder)) if _may_join(record, holder.document_id) else record
+
+    return change
