@@ -18,14 +18,16 @@ from gate.core.judge import Answer
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.text import content_ids, normalise
-from gate.errors import BadDocument
+from gate.errors import BadDocument, Stale, Unavailable
 from gate.index.claim import Claim, Index, Outcome
 from gate.index.store import Record
 from gate.index.waves import claim_batch
 from gate.limits import Limits
-from gate.model import CheckIn, Match, Verdict
+from gate.model import CheckIn, Degraded, Match, Verdict
 
 T = TypeVar("T")
+
+STALE_TRIES = 8  # a rotation of generations changes the view three times
 
 
 def run_now(steps: Coroutine[Any, Any, T]) -> T:
@@ -101,15 +103,29 @@ class Pipeline:
         signatures = self.method.sign(texts)
         lengths = np.diff(texts.starts).tolist()
         claims = [
-            Claim(document_id=d.document_id, version=d.version, content=content, body=body, empty=not length)
-            for d, content, body, length in zip(documents, contents, signatures.bodies, lengths, strict=True)
+            Claim(
+                document_id=d.document_id,
+                version=d.version,
+                content=content,
+                body=body,
+                empty=not length,
+                degraded=(Degraded.FEATURES_CAPPED,) if capped else (),
+            )
+            for d, content, body, length, capped in zip(
+                documents, contents, signatures.bodies, lengths, signatures.capped, strict=True
+            )
         ]
         return Signed(documents, claims, signatures.features)
 
     async def check_in(self, signed: Signed) -> list[Verdict]:
         """Claim a place for every document, and say what became of it."""
-        outcomes = await claim_batch(self.index, self.method, self.profile, signed.claims)
-        return self._verdicts(signed, outcomes)
+        for _ in range(STALE_TRIES):
+            try:
+                outcomes = await claim_batch(self.index, self.method, self.profile, signed.claims)
+            except Stale:  # what was claimed stands; to claim it again gives the same answers
+                continue
+            return self._verdicts(signed, outcomes)
+        raise Unavailable(f"the index changed underneath {STALE_TRIES} times in a row; try again")
 
     async def check(self, signed: Signed) -> list[Verdict]:
         """Judge against the index without entering it."""

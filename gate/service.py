@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from gate.config import MAX_SECRET_BYTES
 from gate.config.profiles import chosen_profile
 from gate.core.judge import EXACT, decode_answer
-from gate.core.methods import method_of
+from gate.core.methods import Method, method_of
 from gate.core.passages import Passage, passages
 from gate.core.profile import Profile
 from gate.core.text import content_ids, normalise
 from gate.core.verify import Likeness, alike, likeness
 from gate.errors import BadDocument, ConfigError
-from gate.index.claim import Claim, Index
+from gate.index.claim import Claim, Index, Together, in_turn
 from gate.index.memory import MemoryStore
+from gate.index.redis.connect import Redising, is_redis_url, open_store
 from gate.index.sqlite import SqliteStore
-from gate.index.store import Held, Holder, Record
+from gate.index.store import Held, Holder, Record, Store
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, admit, batches, run_now
+
+T = TypeVar("T")
 
 FINGERPRINT_BITS = 64
 MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
@@ -61,8 +65,8 @@ class Gate:
     >>> verdict.similar, verdict.relation.value
     (False, 'new')
 
-    The index is in memory, or in a file that the threads and the processes of a machine may share. Every method takes
-    a list and answers with a list in its order; lists of any length are welcome, they are cut to the limits.
+    The index is in memory, in a file that the threads and the processes of a machine may share, or in Redis, which all
+    machines may. Every method takes a list and answers with a list in its order; lists of any length are welcome, they are cut to the limits.
 
     Raises `ConfigError` for a profile, limits or an index that cannot be worked with.
     """
@@ -74,10 +78,12 @@ class Gate:
         index: Path | str | None = None,
         secret: bytes = b"",
         limits: Limits | None = None,
+        redis: Redising | None = None,
     ) -> None:
         """
         profile: the name of a built-in one, a .toml file, or a `Profile`.
-        index:   the SQLite file to keep the index in, made if it is not there; None keeps it in memory.
+        index:   the SQLite file to keep the index in, or the URL of a Redis (redis://, rediss://, unix://,
+                 redis+sentinel://, redis+cluster://); made if it is not there. None keeps it in memory.
         secret:  a seed of at most 64 bytes, without which nobody can make two texts collide on purpose. An index opens
                  only with the secret that it was made with.
         """
@@ -85,20 +91,38 @@ class Gate:
         self.limits = _checked(limits or Limits())
         if len(secret) > MAX_SECRET_BYTES:
             raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
-        self.method = method_of(self.profile, secret)
+        self.method = method_of(self.profile, secret, max_features=self.limits.max_features)
         self._secret = secret
-        self._store: MemoryStore | SqliteStore = (
-            MemoryStore(max_bucket=self.limits.max_bucket)
-            if index is None
-            else SqliteStore(
-                index,
-                digest=self.profile.digest(secret),
-                profile_ref=self.profile.ref,
-                max_bucket=self.limits.max_bucket,
-            )
-        )
-        claims = Index(self._store, self.method, self.profile, self.limits, new_entry=_new_entry)
+        self._runner: asyncio.Runner | None = None
+        self._together: Together = in_turn
+        if is_redis_url(str(index)):
+            self._runner, self._together = asyncio.Runner(), asyncio.gather
+        self._store = self._run(self._open(index, redis))
+        claims = self._index(self.method, self.profile)
         self.pipeline = Pipeline(claims, self.method, self.profile, secret=secret)
+
+    async def _open(self, index: Path | str | None, redis: Redising | None) -> Store:
+        meaning = self.profile.digest(self._secret)
+        limit = self.limits.max_bucket
+        if index is None:
+            return MemoryStore(max_bucket=limit)
+        if not is_redis_url(str(index)):
+            return SqliteStore(index, digest=meaning, profile_ref=self.profile.ref, max_bucket=limit)
+        return await open_store(
+            str(index),
+            profile_ref=self.profile.ref,
+            digest=meaning,
+            room=self.method.room,
+            max_bucket=limit,
+            settings=redis,
+        )
+
+    def _index(self, method: Method, profile: Profile) -> Index:
+        return Index(self._store, method, profile, self.limits, new_entry=new_entry, together=self._together)
+
+    def _run(self, steps: Coroutine[Any, Any, T]) -> T:
+        """Embedded stores never wait; one across a network needs an event loop of the gate's own."""
+        return run_now(steps) if self._runner is None else self._runner.run(steps)
 
     # Judging
 
@@ -136,7 +160,7 @@ class Gate:
         verdicts: list[Verdict] = []
         for batch in batches(documents, self.limits):
             signed = self.pipeline.sign(batch)
-            verdicts += run_now(self.pipeline.check_in(signed) if enter else self.pipeline.check(signed))
+            verdicts += self._run(self.pipeline.check_in(signed) if enter else self.pipeline.check(signed))
         return verdicts
 
     # Looking
@@ -160,7 +184,7 @@ class Gate:
         index = self._asking(threshold)
         found = []
         for document_id in _listed(document_ids):
-            [held] = run_now(self._store.documents([document_id]))
+            [held] = self._run(self._store.documents([document_id]))
             if not held:
                 raise KeyError(document_id)
             matches: dict[str, Match] = {}
@@ -175,12 +199,12 @@ class Gate:
         if threshold is None:
             return self.pipeline.index
         asked = _with_threshold(self.profile, threshold)
-        return Index(self._store, method_of(asked, self._secret), asked, self.limits, new_entry=_new_entry)
+        return self._index(method_of(asked, self._secret), asked)
 
     def _similar(self, index: Index, body: bytes, content: bytes, own: str | None) -> list[Match]:
-        found = [pair for pair in run_now(index.alike(body)).alike.values() if pair[0].content != content]
-        [entry] = run_now(self._store.contents([content]))
-        [same] = run_now(self._store.records([entry])) if entry else [None]
+        found = [pair for pair in self._run(index.alike(body)).alike.values() if pair[0].content != content]
+        [entry] = self._run(self._store.contents([content]))
+        [same] = self._run(self._store.records([entry])) if entry else [None]
         if same is not None and not same.dead:
             found.append((same, EXACT))
         matches = [_match(holder, how) for record, how in found if record.ticket for holder in record.holders]
@@ -191,7 +215,8 @@ class Gate:
 
         Texts too short for the gate are measured too, but only equal ones are called alike, as the gate would.
         """
-        eager = method_of(msgspec.structs.replace(self.profile, min_features=1), self._secret)
+        measured = msgspec.structs.replace(self.profile, min_features=1)
+        eager = method_of(measured, self._secret, max_features=self.limits.max_features)
         bodies: list[bytes] = []
         contents: list[bytes] = []
         features: list[int] = []
@@ -238,13 +263,13 @@ class Gate:
         names = _listed(document_ids)
         return [
             [self._told(document_id, one) for one in held if one.answer]
-            for document_id, held in zip(names, run_now(self._store.documents(names)), strict=True)
+            for document_id, held in zip(names, self._run(self._store.documents(names)), strict=True)
         ]
 
     def _told(self, document_id: str, held: Held) -> Verdict:
         answer = decode_answer(held.answer or b"")
         wanted = sorted({hit.entry for hit in answer.hits} | ({answer.group} if answer.group else set()))
-        others = run_now(self._store.records(wanted))
+        others = self._run(self._store.records(wanted))
         named = {other.entry: other for other in others if other is not None and not other.dead}
         living = msgspec.structs.replace(answer, hits=tuple(hit for hit in answer.hits if hit.entry in named))
         record = self._record(held)
@@ -254,8 +279,8 @@ class Gate:
         return self.pipeline.verdict(claim, living, named, features=None)
 
     def _record(self, held: Held) -> Record | None:
-        [entry] = run_now(self._store.contents([held.content]))
-        return run_now(self._store.records([entry]))[0] if entry else None
+        [entry] = self._run(self._store.contents([held.content]))
+        return self._run(self._store.records([entry]))[0] if entry else None
 
     # Keeping
 
@@ -264,14 +289,16 @@ class Gate:
 
         False: that one was not known, which is no error, so that a delete may be repeated.
         """
-        return run_now(self.pipeline.index.delete(_listed(document_ids)))
+        return self._run(self.pipeline.index.delete(_listed(document_ids)))
 
     def info(self) -> dict[str, int]:
         """Counts of what the index holds, and bytes by part. Walks the whole index."""
-        return run_now(self._store.info())
+        return self._run(self._store.info())
 
     def close(self) -> None:
-        run_now(self._store.close())
+        self._run(self._store.close())
+        if self._runner is not None:
+            self._runner.close()
 
     def __enter__(self) -> Self:
         return self
@@ -306,7 +333,7 @@ def _checked(limits: Limits) -> Limits:
         raise ConfigError(f"limits: {exc}") from exc
 
 
-def _new_entry(content: bytes) -> int:
+def new_entry(content: bytes) -> int:
     """A number for one life of a content: 32 bits of its id, so that a store may keep both together, 32 at random."""
     return int.from_bytes(content[:4], "big") << 32 | secrets.randbelow(2**32 - 1) + 1
 

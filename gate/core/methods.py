@@ -20,13 +20,19 @@ from gate.errors import ConfigError
 
 Floats = NDArray[np.float64]
 
+NO_LIMIT = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """Bodies of a batch. Below the profile's minimum of features a body is empty: such a text is compared exactly."""
+    """Bodies of a batch. Below the profile's minimum of features a body is empty: such a text is compared exactly.
+
+    Of a text with more than `max_features` features, only so many from its beginning are in its body.
+    """
 
     bodies: list[bytes]
     features: list[int]
+    capped: list[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,7 @@ class SimHash:
 
     profile: Profile
     secret: bytes = b""
+    max_features: int = NO_LIMIT
 
     @property
     def room(self) -> Room:
@@ -78,8 +85,7 @@ class SimHash:
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
-        prints = simhash.fingerprints(features, self.profile.weights).astype("<u8")
-        return _signatures(prints.view(np.uint8).reshape(-1, 8), features, self.profile)
+        return _signatures(_print_bytes(features.first(self.max_features), self.profile), features, self)
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = _stack(bodies)
@@ -90,8 +96,7 @@ class SimHash:
         return bands.fingerprint_probes(rows, _prints(table), self.profile.radius)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        _, left = _stack(lefts)
-        _, right = _stack(rights)
+        left, right = _whole(lefts), _whole(rights)
         return Measures(distance=_distances(left, right))
 
     def fingerprint(self, body: bytes) -> int | None:
@@ -104,6 +109,7 @@ class MinHash:
 
     profile: Profile
     secret: bytes = b""
+    max_features: int = NO_LIMIT
 
     @property
     def room(self) -> Room:
@@ -111,7 +117,7 @@ class MinHash:
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
-        return _signatures(_sketch(features, self.profile), features, self.profile)
+        return _signatures(_sketch(features.first(self.max_features), self.profile), features, self)
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = _stack(bodies)
@@ -121,8 +127,7 @@ class MinHash:
         return self.postings(bodies)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        _, left = _stack(lefts)
-        _, right = _stack(rights)
+        left, right = _whole(lefts), _whole(rights)
         return _resemble(left, right, distance=None)
 
     def fingerprint(self, body: bytes) -> int | None:
@@ -135,6 +140,7 @@ class Hybrid:
 
     profile: Profile
     secret: bytes = b""
+    max_features: int = NO_LIMIT
 
     @property
     def room(self) -> Room:
@@ -142,8 +148,9 @@ class Hybrid:
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
-        prints = simhash.fingerprints(features, self.profile.weights).astype("<u8").view(np.uint8).reshape(-1, 8)
-        return _signatures(np.hstack([prints, _sketch(features, self.profile)]), features, self.profile)
+        first = features.first(self.max_features)
+        table = np.hstack([_print_bytes(first, self.profile), _sketch(first, self.profile)])
+        return _signatures(table, features, self)
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = _stack(bodies)
@@ -158,21 +165,25 @@ class Hybrid:
         return bands.band_postings(rows, table[:, 12:], bands=self.profile.bands, band_rows=self.profile.rows)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        _, left = _stack(lefts)
-        _, right = _stack(rights)
+        left, right = _whole(lefts), _whole(rights)
         return _resemble(left[:, 8:], right[:, 8:], distance=_distances(left, right))
 
     def fingerprint(self, body: bytes) -> int | None:
         return int.from_bytes(body[:8], "little") if body else None
 
 
-def _signatures(table: NDArray[np.uint8], features: shingles.Features, profile: Profile) -> Signatures:
-    counts = np.diff(features.starts).tolist()
+def _signatures(
+    table: NDArray[np.uint8], features: shingles.Features, method: SimHash | MinHash | Hybrid
+) -> Signatures:
+    """A body of each row of the table; `features` are all that the texts have."""
+    counts, least = np.diff(features.starts).tolist(), method.profile.min_features
     width, flat = table.shape[1], np.ascontiguousarray(table).tobytes()
-    bodies = [
-        flat[i * width : (i + 1) * width] if count >= profile.min_features else b"" for i, count in enumerate(counts)
-    ]
-    return Signatures(bodies, counts)
+    bodies = [flat[i * width : (i + 1) * width] if count >= least else b"" for i, count in enumerate(counts)]
+    return Signatures(bodies, counts, [count > method.max_features for count in counts])
+
+
+def _print_bytes(features: shingles.Features, profile: Profile) -> NDArray[np.uint8]:
+    return simhash.fingerprints(features, profile.weights).astype("<u8").view(np.uint8).reshape(-1, 8)
 
 
 def _sketch(features: shingles.Features, profile: Profile) -> NDArray[np.uint8]:
@@ -187,6 +198,14 @@ def _stack(bodies: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8
         return np.empty(0, np.int64), np.empty((0, 1024 + 12), np.uint8)
     flat = np.frombuffer(b"".join(bodies), np.uint8)
     return np.array(rows, np.int64), flat.reshape(len(rows), -1)
+
+
+def _whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:
+    """The bodies as rows of one array; left out, an empty one would set each pair after it askew."""
+    rows, table = _stack(bodies)
+    if len(rows) < len(bodies):
+        raise ValueError("a text with too few features has no body to compare")
+    return table
 
 
 def _prints(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -207,14 +226,14 @@ def _resemble(left: NDArray[np.uint8], right: NDArray[np.uint8], *, distance: ND
     return Measures(distance=distance, resemblance=resemblance, left_in_right=inside[0], right_in_left=inside[1])
 
 
-METHODS: dict[str, Callable[[Profile, bytes], Method]] = {
+METHODS: dict[str, Callable[[Profile, bytes, int], Method]] = {
     "simhash": SimHash,
     "minhash": MinHash,
     "hybrid": Hybrid,
 }
 
 
-def method_of(profile: Profile, secret: bytes = b"") -> Method:
+def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_LIMIT) -> Method:
     """The profile's row of the table, its parameters checked."""
     if profile.method not in METHODS:
         raise ConfigError(f"profile.method: {profile.method!r} is unknown; choose one of {', '.join(sorted(METHODS))}")
@@ -223,6 +242,18 @@ def method_of(profile: Profile, secret: bytes = b"") -> Method:
             f"profile.bands x profile.rows: {profile.bands} x {profile.rows} rows need more than the "
             f"{profile.bins} bins there are; lower bands or rows, or raise profile.bins"
         )
-    if profile.method == "minhash" and profile.resemblance is None and profile.containment is None:
+    method = METHODS[profile.method](profile, secret, max_features)
+    if not _can_decide(method, profile):
         raise ConfigError("profile.resemblance: this method decides by resemblance; give a threshold between 0 and 1")
-    return METHODS[profile.method](profile, secret)
+    return method
+
+
+def _can_decide(method: Method, profile: Profile) -> bool:
+    """Whether the method tells a measure that the profile has a threshold for; the distance has always the radius."""
+    anything = [bytes(method.room.body)]
+    told = method.compare(anything, anything)
+    return (
+        told.distance is not None
+        or (told.resemblance is not None and profile.resemblance is not None)
+        or (told.left_in_right is not None and profile.containment is not None)
+    )

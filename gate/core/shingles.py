@@ -48,6 +48,16 @@ class Features:
     def __len__(self) -> int:
         return self.starts.size - 1
 
+    def first(self, limit: int) -> Features:
+        """The first features of each document, `limit` of them at most."""
+        sizes = np.diff(self.starts)
+        if not (sizes > limit).any():
+            return self
+        starts = np.zeros_like(self.starts)
+        np.cumsum(np.minimum(sizes, limit), out=starts[1:])
+        pieces = [self.hashes[i : i + n] for i, n in zip(self.starts.tolist(), np.diff(starts).tolist())]
+        return Features(np.concatenate(pieces), starts)
+
 
 def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
     """The features of each text under a profile, in the order of the text, repeated ones included."""

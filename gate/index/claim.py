@@ -36,6 +36,7 @@ from gate.index import deletion
 from gate.index.sight import Neighbours, Reading, Sight
 from gate.index.store import VOID, Enrolment, Holder, Memory, Record, Registration, Standing, Store
 from gate.limits import Limits
+from gate.model import Degraded
 
 Together = Callable[..., Awaitable[Sequence[Any]]]
 
@@ -58,6 +59,7 @@ class Claim:
     content: bytes
     body: bytes
     empty: bool = False
+    degraded: tuple[Degraded, ...] = ()  # what its signature left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +266,7 @@ class Index:
             short=not claim.body,
             earlier_versions=earlier_versions,
             candidates=len(sight.candidates),
-            degraded=sight.degraded,
+            degraded=sight.degraded.union(claim.degraded),
             max_matches=self._limits.max_matches,
         )
         shown = _named([answer])

@@ -1,0 +1,47 @@
+"""What a limit cuts, the verdict tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.core.profiles import BUILT_IN
+from gate.limits import Limits
+from gate.model import CheckIn, Degraded
+from gate.service import Gate
+
+LONG = " ".join(f"word{n}" for n in range(400))
+
+
+@pytest.mark.parametrize("profile", sorted(BUILT_IN))
+def test_of_a_document_with_too_many_features_the_first_are_signed_and_the_verdict_says_so(profile: str) -> None:
+    with Gate(profile, limits=Limits(max_features=100)) as gate:
+        [beginning, whole] = gate.check_in(
+            [
+                CheckIn(document_id="beginning", text=" ".join(LONG.split()[:90])),
+                CheckIn(document_id="whole", text=LONG),
+            ]
+        )
+    assert (Degraded.FEATURES_CAPPED in beginning.degraded) == (profile == "roth-2013")  # it counts characters
+    assert whole.degraded == (Degraded.FEATURES_CAPPED,)
+    assert whole.features is not None
+    assert whole.features > 100
+
+
+def test_documents_that_begin_alike_are_alike_where_the_rest_is_left_out() -> None:
+    other = " ".join(LONG.split()[:102] + [f"other{n}" for n in range(400)])
+    with Gate(limits=Limits(max_features=100)) as gate:
+        first, second = gate.check_in([CheckIn(document_id="a", text=LONG), CheckIn(document_id="b", text=other)])
+        assert not first.similar
+        assert second.similar
+        assert second.matches[0].resemblance == 1.0
+        [again] = gate.check_in([CheckIn(document_id="b", text=other)])
+        assert again.degraded == second.degraded == (Degraded.FEATURES_CAPPED,)
+        [looked] = gate.check([CheckIn(document_id="c", text=other)])
+        assert looked.degraded == (Degraded.FEATURES_CAPPED,)
+
+
+def test_a_document_with_as_many_features_as_allowed_is_signed_in_full() -> None:
+    with Gate(limits=Limits(max_features=398)) as gate:
+        [verdict] = gate.check_in([CheckIn(document_id="a", text=LONG)])
+    assert verdict.features == 398
+    assert verdict.degraded == ()
