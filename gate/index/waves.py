@@ -50,29 +50,38 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
     while remaining:
         leaders: list[int] = []
         followers: list[int] = []
-        later: list[int] = []
+        waiting: set[int] = set()
         documents: set[str] = set()
+        contents: set[bytes] = set()  # of those that wait
         leader_of: dict[bytes, int] = {}
         ahead: set[int] = set()
+        behind: set[int] = set()  # the followers
         for i in remaining:
             claim = claims[i]
-            if claim.document_id in documents:
-                later.append(i)
-            elif claim.content in leader_of or (profile.index == "principals" and earlier[i] & ahead):
+            follows = claim.content in leader_of or (profile.index == "principals" and bool(earlier[i] & ahead))
+            # Nobody overtakes whom it is alike to: a verdict does not depend on how the stream was cut into batches.
+            waits = claim.content in contents or bool(earlier[i] & waiting)
+            if claim.document_id in documents or waits or (not follows and earlier[i] & behind):
+                waiting.add(i)
+                contents.add(claim.content)
+            elif follows:
                 followers.append(i)
+                behind.add(i)
             else:
                 leaders.append(i)
                 ahead.add(i)
                 leader_of[claim.content] = i
             documents.add(claim.document_id)
         outcomes.update(zip(leaders, await index.claim([claims[i] for i in leaders]), strict=True))
-        # A leader that was itself a copy of something older is not in the index: its followers line up again.
-        ready = [
-            i
-            for i in followers
-            if claims[i].content in leader_of or any(outcomes[j].entered for j in earlier[i] & ahead)
-        ]
+        ready = []
+        for i in followers:
+            # A leader that was itself a copy of something older is not in the index: its followers line up again.
+            led = claims[i].content in leader_of or any(outcomes[j].entered for j in earlier[i] & ahead)
+            if led and not earlier[i] & waiting:
+                ready.append(i)
+            else:
+                waiting.add(i)
         if ready:
             outcomes.update(zip(ready, await index.claim([claims[i] for i in ready]), strict=True))
-        remaining = sorted(set(followers) - set(ready) | set(later))
+        remaining = sorted(waiting)
     return [outcomes[i] for i in range(len(claims))]
