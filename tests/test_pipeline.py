@@ -1,0 +1,145 @@
+"""The way of a document, step by step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate import BUILT_IN, BadDocument, CheckIn, Gate, Limits
+from gate.demo import BREAD, LIGHTHOUSE
+from gate.pipeline import admit, batches, run_now
+
+
+def document(text: str, document_id: str = "a", version: str | None = None) -> CheckIn:
+    return CheckIn(document_id=document_id, text=text, version=version)
+
+
+# Batches
+
+LIMITS = Limits(batch_documents=3, batch_chars=10)
+
+
+@given(st.lists(st.integers(0, 15), max_size=30))
+def test_batches_put_together_are_the_documents_and_each_keeps_to_the_limits(lengths: list[int]) -> None:
+    documents = [document("x" * length, str(n)) for n, length in enumerate(lengths)]
+    cut = list(batches(iter(documents), LIMITS))
+    assert [one for batch in cut for one in batch] == documents
+    for batch in cut:
+        assert 1 <= len(batch) <= 3
+        assert len(batch) == 1 or sum(len(one.text) for one in batch) <= 10
+
+
+@given(st.lists(st.integers(0, 15), max_size=30))
+def test_a_batch_ends_only_where_the_next_document_would_be_too_much(lengths: list[int]) -> None:
+    cut = list(batches([document("x" * length) for length in lengths], LIMITS))
+    for batch, after in pairwise(cut):
+        assert len(batch) == 3 or sum(len(one.text) for one in (*batch, after[0])) > 10
+
+
+# Admission
+
+
+@pytest.mark.parametrize("text", ["", " ", "plain", "naïve", "😀", "\0", "\uffff", "x" * 100])
+def test_every_text_of_whole_characters_within_the_limit_is_admitted(text: str) -> None:
+    admit(document(text), Limits(max_document_chars=100))
+
+
+@given(st.text(st.characters(codec=None), max_size=20), st.text(st.characters(codec=None), min_size=1, max_size=5))
+def test_what_is_admitted_can_be_judged_and_told(text: str, document_id: str) -> None:
+    one = document(text, document_id, version=text)
+    if any("\ud800" <= character <= "\udfff" for character in text + document_id):
+        with pytest.raises(BadDocument, match="lone surrogate"):
+            admit(one, Limits())
+        return
+    admit(one, Limits())
+    [verdict] = Gate().check_in([one])
+    assert (verdict.document_id, verdict.version) == (document_id, text)
+
+
+# Signing
+
+
+def test_texts_that_differ_in_case_and_white_space_only_are_one_content() -> None:
+    pipeline = Gate().pipeline
+    signed = pipeline.sign([document(LIGHTHOUSE), document("\n " + LIGHTHOUSE.upper()), document(LIGHTHOUSE + "!")])
+    assert signed.claims[0] == signed.claims[1]
+    assert signed.claims[0].content != signed.claims[2].content
+
+
+@pytest.mark.parametrize("profile", sorted(BUILT_IN))
+def test_a_document_is_signed_the_same_alone_and_in_a_batch(profile: str) -> None:
+    pipeline = Gate(profile).pipeline
+    documents = [document(LIGHTHOUSE), document(""), document("Back at noon."), document(BREAD * 3)]
+    together = pipeline.sign(documents)
+    for n, one in enumerate(documents):
+        alone = pipeline.sign([one])
+        assert (alone.claims, alone.features) == ([together.claims[n]], [together.features[n]])
+
+
+def test_only_a_text_without_anything_in_it_is_empty() -> None:
+    signed = Gate().pipeline.sign([document(""), document(" \t\n"), document("!"), document("word")])
+    assert [claim.empty for claim in signed.claims] == [True, True, False, False]
+
+
+# Verdicts
+
+
+def test_a_verdict_has_the_same_id_for_the_same_document_content_and_profile_and_no_other() -> None:
+    ids = [
+        gate.check_in([one])[0].verdict_id
+        for gate in (Gate(), Gate("simhash"))
+        for one in (document(LIGHTHOUSE), document(LIGHTHOUSE, "b"), document(BREAD), document(LIGHTHOUSE.upper()))
+    ]
+    assert ids[0] == ids[3]
+    assert len(set(ids)) == 6
+    assert ids[0] == Gate().check([document(LIGHTHOUSE)])[0].verdict_id
+
+
+def test_where_one_field_ends_and_the_next_begins_counts_for_the_id() -> None:
+    pipeline = Gate().pipeline
+    claim = pipeline.sign([document("text", "ab")]).claims[0]
+    moved = replace(claim, document_id="a", content=b"b" + claim.content)
+    assert pipeline.verdict_id(claim) != pipeline.verdict_id(moved)
+
+
+def test_features_are_counted_and_short_texts_have_no_fingerprint() -> None:
+    few, many = Gate().check_in([document("Back at noon."), document("one two three four five six seven " * 3, "b")])
+    assert (few.features, few.fingerprint) == (1, None)
+    assert many.features == 19  # runs of three words, each as often as it comes
+    assert many.fingerprint is not None
+    assert len(many.fingerprint) == 16
+
+
+# Running without an event loop
+
+
+def test_steps_that_never_wait_run_to_their_end() -> None:
+    async def steps() -> int:
+        return 7
+
+    assert run_now(steps()) == 7
+
+
+def test_steps_that_would_wait_are_a_bug_and_not_a_silent_half() -> None:
+    async def steps() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="must not wait"):
+        run_now(steps())
+
+
+def test_an_error_of_a_step_comes_out_as_it_is() -> None:
+    async def fails() -> None:
+        raise BadDocument("code", "message")
+
+    async def steps(step: Awaitable[None]) -> None:
+        await step
+
+    with pytest.raises(BadDocument, match="message"):
+        run_now(steps(fails()))
