@@ -243,8 +243,8 @@ def test_every_built_in_profile_can_be_chosen_by_name(name: str) -> None:
 
 
 def test_a_table_says_how_a_profile_differs_from_its_base() -> None:
-    profile = profile_of('[profile]\nname = "mine"\nbase = "roth-2013"\ngram = 4\n')
-    assert profile == msgspec.structs.replace(BUILT_IN["roth-2013"], name="mine", gram=4)
+    profile = profile_of('[profile]\nname = "mine"\nbase = "roth-2013"\ngram = 6\n')
+    assert profile == msgspec.structs.replace(BUILT_IN["roth-2013"], name="mine", gram=6)
 
 
 def test_false_turns_a_threshold_off() -> None:

@@ -41,9 +41,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rows: Annotated[int, Meta(ge=1, le=8)] = 4
 
     # What counts as alike.
-    resemblance: Fraction | None = 0.7
+    # Estimates err by some .04: at .65 most pairs from .7 on are found, and hardly any below .5 (docs/quality.md).
+    resemblance: Fraction | None = 0.65
     containment: Fraction | None = None  # None: containment names the relation but does not decide
-    min_features: Annotated[int, Meta(ge=1)] = 8
+    min_features: Annotated[int, Meta(ge=1)] = 8  # of one or two, a byte that agrees by chance would make a match
 
     # What is kept.
     index: Literal["principals", "all"] = "principals"

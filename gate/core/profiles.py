@@ -12,7 +12,16 @@ BUILT_IN: dict[str, Profile] = {
         # The lightest: 8 bytes of signature and four postings a document.
         Profile(name="simhash", method="simhash", resemblance=None),
         Profile(name="minhash", method="minhash"),
-        # Roth 2013: SimHash over characters; "80 % similar" is 12 of 64 bits.
-        Profile(name="roth-2013", stream="characters", gram=5, method="simhash", radius=12, resemblance=None),
+        # Roth 2013: SimHash over the set of 4-character grams; "80 % similar" is 12 of 64 bits. As in the paper, with
+        # many false matches (docs/quality.md): for comparison, not for use.
+        Profile(
+            name="roth-2013",
+            stream="characters",
+            gram=4,
+            weights="set",
+            method="simhash",
+            radius=12,
+            resemblance=None,
+        ),
     )
 }

@@ -163,7 +163,7 @@ def test_an_explanation_says_what_matched_and_by_which_measure(index: Path) -> N
     assert "It is near" in said
     assert "The best match is a.txt: this document resembles it to" in said
     assert "of 64 bits" in said
-    assert "under profile standard@1, which asks for a resemblance of at least 70.0 %" in said
+    assert "under profile standard@1, which asks for a resemblance of at least 65.0 %" in said
 
 
 def test_an_explanation_for_a_program_is_the_verdict(index: Path) -> None:
