@@ -4,6 +4,7 @@
     ├── ConfigError        exit before any input or output; every problem at once
     ├── BadDocument        dead-letter this one document and go on
     └── Unavailable        pause, back off, try again: nothing was decided
+        └── Stale          the index changed underneath: claim the batch again, at once
 
 Anything else that is raised is a bug: crash, with the input unacknowledged.
 Messages name the place and the remedy and never quote a document's text.
@@ -42,3 +43,9 @@ class Unavailable(GateError):
 
     code = "unavailable"
     retriable = True
+
+
+class Stale(Unavailable):
+    """What was read of the index is no longer what it is: begin again."""
+
+    code = "stale"

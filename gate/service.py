@@ -66,7 +66,8 @@ class Gate:
     (False, 'new')
 
     The index is in memory, in a file that the threads and the processes of a machine may share, or in Redis, which all
-    machines may. Every method takes a list and answers with a list in its order; lists of any length are welcome, they are cut to the limits.
+    machines may. Every method takes a list and answers with a list in its order; lists of any length are welcome, they
+    are cut to the limits.
 
     Raises `ConfigError` for a profile, limits or an index that cannot be worked with.
     """

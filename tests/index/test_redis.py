@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gate.core.methods import Room
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.store import Store
 
@@ -47,7 +48,7 @@ def open_store(request: pytest.FixtureRequest, run: Run) -> Iterator[Callable[[i
 
     def open_one(max_bucket: int = 4096) -> Store:
         ref = f"test-{next(NUMBERS)}@1"
-        opening = open_redis(url, profile_ref=ref, digest="d", body_bytes=140, tag_bytes={}, max_bucket=max_bucket)
+        opening = open_redis(url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)
         opened.append(run(opening))
         return opened[-1]
 

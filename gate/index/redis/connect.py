@@ -11,7 +11,6 @@ User and password stand before the host, as everywhere (`redis://user:password@h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -24,6 +23,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
+from gate.core.methods import Room
 from gate.errors import ConfigError, Unavailable
 from gate.index.redis.layout import FORMAT, GENERATIONS, Layout, View, chunks_of, page_bits_for
 from gate.index.redis.link import Client, Link, Patience, Watcher, translated
@@ -97,7 +97,7 @@ def client_for(url: str, settings: Redising) -> Client:
     else:
         [(host, port)] = _hosts(parts, DEFAULT_PORT)
         pool |= {"connection_class": SSLConnection if tls else Connection, "host": host, "port": port}
-    return Redis(connection_pool=BlockingConnectionPool(**pool, **options))
+    return Redis.from_pool(BlockingConnectionPool(**pool, **options))
 
 
 def _hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
@@ -129,8 +129,7 @@ async def open_store(
     *,
     profile_ref: str,
     digest: str,
-    body_bytes: int,
-    tag_bytes: Mapping[int, int],
+    room: Room,
     max_bucket: int,
     settings: Redising | None = None,
     watcher: Watcher | None = None,
@@ -141,12 +140,12 @@ async def open_store(
     try:
         await _look_at_server(client, shown(url), settings)
         prefix = f"gate:{profile_ref}"
-        view = await agreed_view(client, prefix, digest, body_bytes, settings, shown(url))
+        view = await agreed_view(client, prefix, digest, room.body, settings, shown(url))
     except BaseException:
         await client.aclose()
         raise
     link = Link(client, patience=settings.patience, watcher=watcher)
-    return RedisStore(link, prefix=prefix, view=view, body_bytes=body_bytes, tag_bytes=tag_bytes, max_bucket=max_bucket)
+    return RedisStore(link, prefix=prefix, view=view, room=room, max_bucket=max_bucket)
 
 
 async def _look_at_server(client: Client, url: str, settings: Redising) -> None:

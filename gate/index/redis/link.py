@@ -19,16 +19,10 @@ from redis import exceptions as redis_errors
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 
-from gate.errors import ConfigError, Unavailable
+from gate.errors import ConfigError, Stale, Unavailable
 from gate.index.redis.layout import View
 
 Client = Redis | RedisCluster
-
-
-class StaleView(Unavailable):
-    """The index has changed its generations underneath: begin again."""
-
-    code = "stale_view"
 
 
 Argument = bytes | str | int
@@ -113,8 +107,8 @@ class Link:
                 replies = await self._send(script, head, shares)
             except Unavailable as exc:
                 self._watcher.failed(script.name, exc.code)
-                if attempt == self._patience.retries or isinstance(exc, StaleView):
-                    self._note(failed=not isinstance(exc, StaleView))
+                if attempt == self._patience.retries or isinstance(exc, Stale):
+                    self._note(failed=not isinstance(exc, Stale))
                     raise
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, self._patience.longest_backoff_seconds)
@@ -184,7 +178,7 @@ def translated(exc: Exception) -> Exception:
     """A library's error as the gate's. Only its first words are kept: the rest may quote a command and its ids."""
     reason = str(exc).partition("\n")[0]
     if isinstance(exc, redis_errors.ResponseError) and reason.startswith("STALE"):
-        return StaleView("the generations of the index changed; the batch is claimed again")
+        return Stale("the generations of the index changed; the batch is claimed again")
     if isinstance(exc, redis_errors.ResponseError) and reason.startswith("ENTRY"):
         return ValueError("an entry is in use; an entry's number is never used twice")
     if isinstance(exc, redis_errors.AuthenticationError | redis_errors.AuthorizationError):

@@ -6,9 +6,11 @@ What is immutable is remembered here (the body of an entry), and so is what only
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from gate.core.methods import Room
+from gate.errors import Stale
 from gate.index.redis.buckets import (
     Split,
     Widths,
@@ -33,7 +35,7 @@ from gate.index.redis.layout import (
     life_of,
     packed,
 )
-from gate.index.redis.link import Argument, Link, Script, StaleView, current_view, script
+from gate.index.redis.link import Argument, Link, Script, current_view, script
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 READ, APPEND, WITHDRAW, DRAW = script("read"), script("append"), script("withdraw"), script("draw")
@@ -55,7 +57,7 @@ Item = tuple[bytes, ...]
 
 
 class RedisStore:
-    """One index under one view. `tag_bytes` tells how many bytes of a tag a table keeps: 8 where it does not say."""
+    """One index under one view."""
 
     def __init__(
         self,
@@ -63,16 +65,15 @@ class RedisStore:
         *,
         prefix: str,
         view: View,
-        body_bytes: int,
-        tag_bytes: Mapping[int, int],
+        room: Room,
         max_bucket: int,
     ) -> None:
         self._link = link
         self._layout = Layout(prefix, view.page_bits)
         self._prefixes = self._layout.prefixes
-        self._chunks = chunks_of(body_bytes)
+        self._chunks = chunks_of(room.body)
         self._limit = max_bucket
-        self._widths = Widths(tag_bytes)
+        self._widths = Widths(room.tags)
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet
         self._bodies: OrderedDict[int, bytes] = OrderedDict()
@@ -377,7 +378,7 @@ class RedisStore:
         try:
             keyed = [(self._prefixes[shard], items) for shard, items in shares]
             return await self._link.call(script, (*self._head, *head), keyed)
-        except StaleView:
+        except Stale:
             self._use(await current_view(self._link.client, self._prefixes))
             raise  # whoever claims begins again: what it has read was read under another view
 
