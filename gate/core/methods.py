@@ -244,7 +244,10 @@ def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_L
         )
     method = METHODS[profile.method](profile, secret, max_features)
     if not _can_decide(method, profile):
-        raise ConfigError("profile.resemblance: this method decides by resemblance; give a threshold between 0 and 1")
+        raise ConfigError(
+            f"profile.resemblance: {profile.method} has nothing to decide by; give a threshold between 0 and 1 for "
+            "profile.resemblance or profile.containment"
+        )
     return method
 
 

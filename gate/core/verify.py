@@ -33,8 +33,8 @@ class Likeness:
 
 
 def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
-    """Which pairs count as alike: resemblance over its threshold, or containment over its own either way,
-    or, where a profile has neither, the fingerprint within the radius."""
+    """Which pairs count as alike: resemblance over its threshold, or containment over its own either way, or, where
+    the profile has no threshold for what its method tells, the fingerprint within the radius."""
     decided: list[NDArray[np.bool_]] = []
     if profile.resemblance is not None and measures.resemblance is not None:
         decided.append(np.round(measures.resemblance, PLACES) >= profile.resemblance)
@@ -74,4 +74,5 @@ def likeness(measures: Measures, i: int) -> Likeness:
 
 
 def _at(values: NDArray[np.float64] | None, i: int) -> float | None:
-    return None if values is None else round(float(values[i]), PLACES)
+    # Rounded as in `alike`: Python rounds some halves the other way, and would show less than the threshold.
+    return None if values is None else float(np.round(values[i], PLACES))

@@ -1,0 +1,205 @@
+"""Who is alike: the same from both sides, by the thresholds of the profile."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from samples import packed
+
+from gate.core.methods import METHODS, Measures, method_of
+from gate.core.minhash import signatures
+from gate.core.profile import Profile
+from gate.core.simhash import distance
+from gate.core.verify import NAMES_A_PART, PLACES, Likeness, alike, likeness, verify
+from gate.model import Relation
+
+MIRRORED = {
+    Relation.NEAR: Relation.NEAR,
+    Relation.CONTAINED: Relation.CONTAINS,
+    Relation.CONTAINS: Relation.CONTAINED,
+}
+FRACTION = st.floats(0.0, 1.0, exclude_min=True)
+BINS = 16
+
+
+@st.composite
+def decided(draw: st.DrawFn) -> Profile:
+    """A profile of any method with any thresholds that can decide."""
+    method = draw(st.sampled_from(sorted(METHODS)))
+    resemblance = draw(FRACTION if method == "minhash" else st.none() | FRACTION)
+    return Profile(
+        name="p",
+        method=method,
+        bins=BINS,
+        bands=2,
+        rows=2,
+        radius=draw(st.integers(0, 16)),
+        resemblance=resemblance,
+        containment=draw(st.none() | FRACTION),
+    )
+
+
+@st.composite
+def bodies(draw: st.DrawFn, profile: Profile) -> tuple[bytes, bytes]:
+    """Two bodies that share some of their bytes, with set sizes near or far from each other."""
+    fingerprint, size = st.binary(min_size=8, max_size=8), st.integers(0, 2**32 - 1) | st.integers(0, 40)
+    sketch = st.binary(min_size=BINS, max_size=BINS)
+    left, right = draw(sketch), draw(sketch)
+    share = draw(st.integers(0, BINS))
+    right = left[:share] + right[share:]
+    prints = draw(fingerprint), draw(fingerprint)
+    flipped = bytes(a ^ (b & draw(st.sampled_from([0, 1, 0xFF]))) for a, b in zip(*prints))
+    sizes = [draw(size).to_bytes(4, "little") for _ in range(2)]
+    return {
+        "simhash": (prints[0], flipped),
+        "minhash": (sizes[0] + left, sizes[1] + right),
+        "hybrid": (prints[0] + sizes[0] + left, flipped + sizes[1] + right),
+    }[profile.method]
+
+
+@given(st.data(), decided())
+def test_alike_is_symmetric_and_relations_mirror_each_other(data: st.DataObject, profile: Profile) -> None:
+    left, right = data.draw(bodies(profile))
+    method = method_of(profile)
+    [there] = verify(method, profile, [left], [right])
+    [back] = verify(method, profile, [right], [left])
+    assert (there is None) == (back is None)
+    if there is not None and back is not None:
+        assert there.relation == MIRRORED[back.relation]
+        assert (there.distance, there.resemblance) == (back.distance, back.resemblance)
+
+
+@given(st.data(), decided())
+def test_whether_two_are_alike_does_not_depend_on_the_other_pairs(data: st.DataObject, profile: Profile) -> None:
+    pairs = data.draw(st.lists(bodies(profile), min_size=1, max_size=5))
+    method = method_of(profile)
+    together = verify(method, profile, [left for left, _ in pairs], [right for _, right in pairs])
+    assert together == [verify(method, profile, [left], [right])[0] for left, right in pairs]
+
+
+@given(st.data(), decided())
+def test_a_body_is_alike_to_itself(data: st.DataObject, profile: Profile) -> None:
+    body, _ = data.draw(bodies(profile))
+    [found] = verify(method_of(profile), profile, [body], [body])
+    assert found is not None
+    assert found.relation is Relation.NEAR
+    assert found.distance in (0, None)
+    assert found.resemblance in (1.0, None)
+
+
+def test_nothing_to_verify_is_nothing_found() -> None:
+    profile = Profile(name="p")
+    assert verify(method_of(profile), profile, [], []) == []
+
+
+# Thresholds
+
+
+def measured(**columns: float | None) -> Measures:
+    values = {name: None if value is None else np.array([value]) for name, value in columns.items()}
+    distance = values.pop("distance", None)
+    return Measures(distance=None if distance is None else distance.astype(np.int64), **values)
+
+
+@pytest.mark.parametrize(
+    ("resemblance", "inside", "around", "expected"),
+    [
+        (0.7, 0.0, 0.0, True),
+        (0.69994, 0.0, 0.0, False),
+        (0.69996, 0.0, 0.0, True),  # shown as .7, so it is .7
+        (0.1, 0.9, 0.0, True),
+        (0.1, 0.0, 0.9, True),
+        (0.1, 0.89994, 0.89994, False),
+    ],
+)
+def test_a_measure_on_its_threshold_counts(resemblance: float, inside: float, around: float, expected: bool) -> None:
+    profile = Profile(name="p", resemblance=0.7, containment=0.9)
+    measures = measured(resemblance=resemblance, left_in_right=inside, right_in_left=around, distance=0)
+    assert alike(measures, profile).tolist() == [expected]
+
+
+def test_containment_does_not_decide_without_a_threshold_of_its_own() -> None:
+    measures = measured(resemblance=0.1, left_in_right=1.0, right_in_left=0.1)
+    assert alike(measures, Profile(name="p", resemblance=0.7)).tolist() == [False]
+
+
+def test_the_distance_decides_only_where_nothing_else_can() -> None:
+    near, far = (measured(distance=bits, resemblance=0.1, left_in_right=0.1, right_in_left=0.1) for bits in (3, 4))
+    for profile, expected in (
+        (Profile(name="p", radius=3), [False, False]),
+        (Profile(name="p", radius=3, resemblance=None), [True, False]),
+    ):
+        assert [alike(one, profile)[0] for one in (near, far)] == expected
+    only = measured(distance=3)
+    assert alike(only, Profile(name="p", radius=3, method="simhash", resemblance=0.7)).tolist() == [True]
+
+
+@pytest.mark.parametrize("radius", range(17))
+def test_fingerprints_are_alike_within_the_radius_and_not_beyond(radius: int) -> None:
+    profile = Profile(name="p", method="simhash", radius=radius, resemblance=None)
+    prints = [0, 2**radius - 1, 2 ** (radius + 1) - 1]
+    stored = [value.to_bytes(8, "little") for value in prints]
+    found = verify(method_of(profile), profile, [stored[0]] * 2, stored[1:])
+    assert [None if one is None else one.distance for one in found] == [distance(0, prints[1]), None]
+
+
+@given(st.integers(16, 1024), st.data())
+def test_what_is_shown_agrees_with_what_was_decided(bins: int, data: st.DataObject) -> None:
+    agreeing = data.draw(st.integers(0, bins))
+    value = float(np.clip((agreeing / bins - 1 / 256) / (255 / 256), 0.0, 1.0))
+    threshold = data.draw(st.sampled_from([round(value, PLACES), float(np.round(value, PLACES)), 0.5, 0.7])) or 0.5
+    measures = measured(resemblance=value, left_in_right=value, right_in_left=value)
+    shown = likeness(measures, 0).resemblance
+    assert shown is not None
+    assert alike(measures, Profile(name="p", resemblance=threshold)).tolist() == [shown >= threshold]
+
+
+# Relations
+
+
+@pytest.mark.parametrize(
+    ("inside", "around", "relation"),
+    [
+        (1.0, 0.2, Relation.CONTAINED),
+        (0.2, 1.0, Relation.CONTAINS),
+        (NAMES_A_PART, 0.9, Relation.CONTAINED),
+        (0.9, NAMES_A_PART, Relation.CONTAINS),
+        (0.94, 0.5, Relation.NEAR),
+        (1.0, 0.96, Relation.NEAR),  # each is nearly all of the other: a copy, not a part
+        (None, None, Relation.NEAR),
+    ],
+)
+def test_a_part_is_named_where_only_one_side_is_nearly_all_in_the_other(
+    inside: float | None, around: float | None, relation: Relation
+) -> None:
+    found = likeness(measured(left_in_right=inside, right_in_left=around), 0)
+    assert found == Likeness(distance=None, resemblance=None, containment=inside, relation=relation)
+
+
+@example(900, 100)
+@given(st.integers(50, 2000), st.integers(50, 2000))
+def test_the_first_part_of_a_document_is_contained_in_it(whole: int, part: int) -> None:
+    part = min(part, whole)
+    draw = np.random.default_rng(whole * 2001 + part)
+    hashes = draw.integers(0, 2**63, whole, dtype=np.uint64).tolist()
+    profile = Profile(name="p", method="minhash", resemblance=None, containment=0.5)
+    sketches, sizes = signatures(packed([hashes, hashes[:part]]), profile.bins)
+    big, small = (int(n).to_bytes(4, "little") + row.tobytes() for n, row in zip(sizes, sketches))
+    measures = method_of(profile).compare([small], [big])
+    assert measures.left_in_right is not None
+    assert measures.right_in_left is not None
+    # With the errors of two estimates, and theirs grow the smaller the part is.
+    assert abs(float(measures.right_in_left[0]) - part / whole) < 0.25
+    if part > whole / 4:
+        assert float(measures.left_in_right[0]) > 0.6
+
+
+def test_a_profile_with_another_threshold_decides_otherwise_of_the_same_bodies() -> None:
+    profile = Profile(name="p", resemblance=0.9)
+    strict, loose = (msgspec.structs.replace(profile, resemblance=at) for at in (0.9, 0.5))
+    measures = measured(resemblance=0.7, left_in_right=0.8, right_in_left=0.8, distance=9)
+    assert not alike(measures, strict)[0]
+    assert alike(measures, loose)[0]
