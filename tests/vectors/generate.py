@@ -1,0 +1,124 @@
+"""Write the known answers anew: what is stored of some texts under every stream, variation and built-in profile.
+
+Run by hand, and only when a change of what is stored is meant: `python tests/vectors/generate.py`. Such a change is a
+migration. Documents signed before it do not meet those signed after it, so every profile that it touches needs a new
+version, and whoever has an index under the old one has to build it again.
+
+    texts.json      the texts; written by hand, only ever added to
+    contents.json   normal form and content ids
+    features.json   fingerprints by count, log and set, and the signature of 16 bins: stream x variation x gram x secret
+    profiles.json   bodies, fingerprints, bucket keys and tags under each built-in profile, and the profile's digest
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gate.core.bands import Probes
+from gate.core.methods import method_of
+from gate.core.minhash import signatures
+from gate.core.profile import Profile, Stream, Weights
+from gate.core.profiles import BUILT_IN
+from gate.core.shingles import features
+from gate.core.simhash import fingerprints
+from gate.core.text import content_ids, encoded, normalise
+from gate.core.variations import ENGLISH
+
+HERE = Path(__file__).parent
+SECRETS = {"": b"", " secret": b"correct horse battery staple"}
+BINS = 16
+WEIGHTS: tuple[Weights, ...] = ("count", "log", "set")
+# What Roth 2011 varies in each stream: his A to D are the four combinations of the two switches.
+SWITCHES: dict[Stream, tuple[str, str]] = {
+    "characters": ("drop_vowels", "drop_stop_words"),
+    "words": ("drop_stop_words", "drop_repeats"),
+    "soundex": ("drop_stop_words", "drop_repeats"),
+}
+GRAMS: dict[Stream, tuple[int, ...]] = {"characters": (1, 5, 9), "words": (1, 3), "soundex": (1, 3)}
+
+
+def texts() -> dict[str, str]:
+    found: dict[str, str] = read("texts")
+    return found
+
+
+def read(name: str) -> Any:
+    return json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def contents() -> dict[str, Any]:
+    normal = normalise(list(texts().values()))
+    columns = {f"content_id{label}": [one.hex() for one in content_ids(normal, key)] for label, key in SECRETS.items()}
+    columns["normal"] = [data.decode() for data in encoded(normal)]
+    found: dict[str, Any] = {name: {k: v[i] for k, v in columns.items()} for i, name in enumerate(texts())}
+    found["(English stop words)"] = hashlib.blake2b(" ".join(ENGLISH).encode(), digest_size=16).hexdigest()
+    return found
+
+
+def shapes() -> Iterator[tuple[str, Profile]]:
+    """Every stream under every variation, with its name."""
+    for stream, switches in SWITCHES.items():
+        for gram, *on in product(GRAMS[stream], *[(False, True)] * 3):
+            chosen = dict(zip((*switches, "mask_numbers"), on))
+            name = " ".join([stream, str(gram), *(switch for switch, is_on in chosen.items() if is_on)])
+            yield name, Profile(name="p", stream=stream, gram=gram, **chosen)  # type: ignore[arg-type]
+    own = Profile(name="p", gram=2, drop_stop_words=True, stop_words=("Größer", "東", "по"))
+    yield "words 2 own stop words", own
+
+
+def all_features() -> dict[str, dict[str, str]]:
+    normal, names = normalise(list(texts().values())), list(texts())
+    found: dict[str, dict[str, str]] = {}
+    for (shape, profile), (label, secret) in product(shapes(), SECRETS.items()):
+        cut = features(normal, profile, secret)
+        prints = [fingerprints(cut, weights).tolist() for weights in WEIGHTS]
+        sketches, _ = signatures(cut, BINS)
+        found[shape + label] = {
+            name: " ".join([*(f"{column[i]:016x}" for column in prints), sketches[i].tobytes().hex()])
+            for i, name in enumerate(names)
+        }
+    return found
+
+
+def all_profiles() -> dict[str, Any]:
+    normal, names = normalise(list(texts().values())), list(texts())
+    found: dict[str, Any] = {}
+    for profile, (label, secret) in product(BUILT_IN.values(), SECRETS.items()):
+        method = method_of(profile, secret)
+        bodies = method.sign(normal).bodies
+        kept, sought = method.postings(bodies), method.probes(bodies)
+        found[profile.ref + label] = {"digest": profile.digest(secret)} | {
+            name: {
+                "body": bodies[i].hex(),
+                "fingerprint": _hex(method.fingerprint(bodies[i])),
+                "kept": _pairs(kept, i),
+                "sought": hashlib.blake2b(" ".join(_pairs(sought, i)).encode(), digest_size=8).hexdigest(),
+            }
+            for i, name in enumerate(names)
+        }
+    return found
+
+
+def _hex(value: int | None) -> str | None:
+    return None if value is None else f"{value:016x}"
+
+
+def _pairs(probes: Probes, row: int) -> list[str]:
+    """Keys, tags and radii of one document."""
+    mine = np.flatnonzero(probes.rows == row)
+    columns = (probes.keys[mine].tolist(), probes.tags[mine].tolist(), probes.radii[mine].tolist())
+    return [f"{key:x}:{tag:x}:{radius}" for key, tag, radius in zip(*columns)]
+
+
+ANSWERS = {"contents": contents, "features": all_features, "profiles": all_profiles}
+
+if __name__ == "__main__":
+    for file, answers in ANSWERS.items():
+        (HERE / f"{file}.json").write_text(json.dumps(answers(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,55 @@
+"""What is stored today is what was stored before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import generate
+import pytest
+import reference
+
+from gate.core.profiles import BUILT_IN
+
+MIGRATION = (
+    "What the gate stores has changed. That is a migration: documents signed before do not meet those signed after. "
+    "If it is not meant, undo it. If it is, give every profile that it touches a new version, tell it in CHANGELOG.md, "
+    "and run `python tests/vectors/generate.py`."
+)
+
+
+def leaves(tree: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(tree, dict):
+        return {path: tree}
+    return {place: value for key, branch in tree.items() for place, value in leaves(branch, f"{path}/{key}").items()}
+
+
+@pytest.mark.parametrize("file", sorted(generate.ANSWERS))
+def test_known_answers_are_given_again(file: str) -> None:
+    before, now = leaves(generate.read(file)), leaves(generate.ANSWERS[file]())
+    changed = [place for place in before if place not in now or now[place] != before[place]]
+    assert not changed, f"{MIGRATION}\n{len(changed)} of {len(before)} answers in {file}.json, first {changed[:5]}"
+    added = sorted(now.keys() - before.keys())
+    assert not added, f"{file}.json does not pin {added[:5]}; run `python tests/vectors/generate.py`"
+
+
+def test_every_stream_variation_and_built_in_profile_is_pinned_with_and_without_a_secret() -> None:
+    pinned = generate.read("features")
+    for name, _ in generate.shapes():
+        assert {name, f"{name} secret"} <= pinned.keys()
+    for profile in BUILT_IN.values():
+        assert {profile.ref, f"{profile.ref} secret"} <= generate.read("profiles").keys()
+
+
+def test_every_variation_changes_the_answer_for_some_text() -> None:
+    """A vector that a switch does not move would not notice if the switch broke."""
+    pinned = generate.read("features")
+    assert len({tuple(answers.values()) for answers in pinned.values()}) == len(pinned)
+
+
+@pytest.mark.parametrize("ref", sorted(generate.read("profiles")))
+def test_the_plain_definition_gives_the_known_bodies(ref: str) -> None:
+    profile = next(one for one in BUILT_IN.values() if one.ref == ref.removesuffix(" secret"))
+    secret = generate.SECRETS[ref.removeprefix(profile.ref)]
+    for name, text in generate.texts().items():
+        features = reference.features(reference.normalise(text), profile, secret)
+        assert reference.body(features, profile).hex() == generate.read("profiles")[ref][name]["body"], name
