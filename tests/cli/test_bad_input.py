@@ -1,0 +1,280 @@
+"""Whatever comes in: it is judged, or told with its place and its remedy; the rest goes on, and nothing is lost."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.cli import main
+from gate.demo import BREAD, LIGHTHOUSE
+
+CANARY = "quetzalcoatl"  # stands in every document here, and must not be on stderr
+TEXT = f"{CANARY} {BREAD} {CANARY}"
+NOBODY = 65534
+
+
+def gate(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
+    result = CliRunner().invoke(main, [*map(str, arguments)], input=stdin)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert CANARY not in result.stderr
+    return result
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def event(document_id: str, **fields: Any) -> bytes:
+    return json.dumps({"document_id": document_id, **fields}).encode()
+
+
+GOOD = [event("first", text=LIGHTHOUSE), event("last", text=LIGHTHOUSE.upper())]
+
+# The line, its reason, and what is said about it.
+BAD_LINES = [
+    (f"no json {CANARY}".encode(), "bad_json", "is not JSON"),
+    (event("x", text=TEXT)[:-1], "bad_json", "ends too soon"),
+    (event("x", text=TEXT) * 2, "bad_json", "trailing"),
+    (json.dumps([CANARY]).encode(), "bad_json", "no object: send one object a line"),
+    (json.dumps({"text": TEXT}).encode(), "missing_field", "field `document_id` is missing"),
+    (event("x", title=CANARY), "no_content", "neither field `text` nor `content_uri` is given: send one"),
+    (event("x", text=TEXT, content_uri="file:a"), "bad_field", "both given: send one of them"),
+    (event("x", text=[CANARY]), "bad_field", "field `text`: expected str"),
+    (event("x", text=TEXT, checked_in_at=CANARY), "bad_field", "field `checked_in_at`"),
+    (event("x", text=TEXT, version=1.5), "bad_field", "field `version`"),
+    (event("", text=TEXT), "bad_field", "field `document_id`: expected str of length >= 1"),
+    (event("x", text=TEXT, type=CANARY), "bad_field", "field `type`: unknown; allowed are"),
+    (event("x", text=TEXT).replace(b"oven", b"\xff\xfe"), "bad_utf8", "field `text`: not UTF-8 at byte"),
+    (event("x", text=TEXT + "\ud83d"), "bad_text", "field `text`: holds half of a surrogate pair"),
+    (event("x", text=TEXT * 40), "too_large", "more than 5000 characters: cut the document in parts, or raise limits."),
+    (event("x", content_uri="file:missing.txt"), "unreadable_content", "cannot be read (no such file or directory)"),
+    (event("x", content_uri="file:folder"), "unreadable_content", "cannot be read (is a directory)"),
+    (event("x", content_uri="file:../up.txt"), "unreadable_content", "set content_root"),
+    (event("x", content_uri="file:binary.bin"), "binary_content", "the file is binary: extract its text first"),
+    (event("x", content_uri="file:latin.txt"), "bad_utf8", "not UTF-8 at byte"),
+    (event("x", content_uri="file:long.txt"), "too_large", "more than 5000 characters"),
+    (event("x", content_uri=f"https://example.org/{CANARY}"), "bad_field", "only file: on this machine is read"),
+]
+
+
+@pytest.fixture
+def contents(folder_of_its_own: Path) -> Path:
+    (folder_of_its_own / "folder").mkdir()
+    (folder_of_its_own / "binary.bin").write_bytes(b"PK\0\1" + CANARY.encode())
+    (folder_of_its_own / "latin.txt").write_bytes(f"{CANARY} Stück".encode("latin-1"))
+    (folder_of_its_own / "long.txt").write_text(TEXT * 40)
+    return folder_of_its_own
+
+
+@pytest.mark.parametrize(("bad", "reason", "said"), BAD_LINES)
+def test_a_line_that_cannot_be_judged_is_told_with_place_and_remedy_and_the_rest_goes_on(
+    contents: Path, bad: bytes, reason: str, said: str
+) -> None:
+    stream = b"\n".join([GOOD[0], bad, GOOD[1]]) + b"\n"
+    limit = ("--set", "limits.max_document_chars=5000")
+    result = gate("run", *limit, stdin=stream)
+    assert result.exit_code == 1
+    assert [v["relation"] for v in lines(result.stdout)] == ["new", "exact"]
+    told, summary = result.stderr.splitlines()
+    assert told.startswith("dead letter: -:2: ")
+    assert told.endswith(f"({reason})")
+    assert said in told
+    assert "1 dead letters" in summary
+
+    again = gate("run", *limit, "--quiet", "--dead-letters", "dead.jsonl", stdin=stream)
+    assert (again.exit_code, again.stderr) == (1, "")
+    [letter] = lines(Path("dead.jsonl").read_text())
+    assert (letter["reason"], letter["place"]) == (reason, {"file": "-", "line": 2})
+    kept = letter["original"].encode() if "original" in letter else base64.b64decode(letter["original_base64"])
+    assert kept == bad
+
+
+def test_dead_letters_can_be_mended_and_sent_again() -> None:
+    gate("run", "--dead-letters", "dead.jsonl", stdin=event("x", content_uri="file:late.txt") + b"\n")
+    Path("late.txt").write_text(LIGHTHOUSE)
+    [letter] = lines(Path("dead.jsonl").read_text())
+    assert [v["document_id"] for v in lines(gate("run", stdin=letter["original"]).stdout)] == ["x"]
+
+
+words = st.text(st.sampled_from('ab \n"\\{}:,\ud83d\udfffé漢\0'), max_size=12)
+good = st.builds(lambda n, text: event(f"d{n}", text=text), st.integers(0, 5), st.text("abc ", max_size=60))
+delete = st.builds(lambda n: event(f"d{n}", type="delete"), st.integers(0, 5))
+odd = st.builds(lambda **fields: json.dumps(fields).encode(), document_id=words, text=words | st.none(), version=words)
+garbage = st.binary(max_size=20).map(lambda raw: raw.replace(b"\n", b""))
+
+
+@given(st.lists(good | delete | odd | garbage, max_size=12), st.integers(1, 4))
+def test_every_line_of_any_stream_becomes_a_verdict_a_deletion_or_a_dead_letter(stream: list[bytes], size: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        dead = Path(folder) / "dead.jsonl"
+        batches = ("--set", f"limits.batch_documents={size}")
+        result = gate("run", *batches, "--json", "--dead-letters", dead, stdin=b"\n".join(stream))
+        letters = lines(dead.read_text())
+    verdicts = lines(result.stdout)
+    [summary] = [line["summary"] for line in lines(result.stderr)]
+    deletes = summary.get("deleted", 0) + summary.get("deletes of unknown documents", 0)
+
+    written = {number: raw for number, raw in enumerate(stream, start=1) if raw.strip()}
+    if stream and stream[0].startswith(b"\xef\xbb\xbf"):  # a byte order mark is no part of the line
+        written[1] = stream[0][3:]
+        if not written[1].strip():
+            del written[1]
+    judged = [verdict["source"]["line"] for verdict in verdicts]
+    refused = {letter["place"]["line"]: letter for letter in letters}
+    assert judged == sorted(set(judged))
+    assert len(judged) + len(letters) + deletes == len(written)
+    assert set(judged).isdisjoint(refused)
+    assert {*judged, *refused} <= set(written)
+    for number, letter in refused.items():
+        kept = letter["original"].encode() if "original" in letter else base64.b64decode(letter["original_base64"])
+        assert kept == written[number]
+    assert result.exit_code == (1 if letters else 0)
+
+
+# Files
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """As somebody who may not read everything; tests are often run by root."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def public(folder_of_its_own: Path) -> Iterator[Path]:
+    """A folder that anybody may enter: those of pytest are private."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "b.txt").write_text(BREAD)
+        gate("check", folder)  # whatever is imported late is imported before the privileges are gone
+        os.chdir(folder)
+        yield folder
+        os.chdir(folder_of_its_own)
+
+
+def test_a_file_without_permission_is_told_and_the_rest_goes_on(public: Path) -> None:
+    (public / "a.txt").write_text(TEXT)
+    (public / "a.txt").chmod(0)
+    with without_privileges():
+        result = gate("check", public)
+        named = gate("check", public / "a.txt", public / "b.txt")
+    for found in (result, named):
+        assert found.exit_code == 1
+        assert "a.txt: cannot be read: Permission denied" in found.stderr
+        assert "1 documents: 1 new; 1 could not be read." in found.stdout
+
+
+def test_a_folder_without_permission_is_told_and_the_rest_goes_on(public: Path) -> None:
+    (public / "private").mkdir(0)
+    with without_privileges():
+        result = gate("check", public)
+    (public / "private").chmod(0o700)
+    assert result.exit_code == 1
+    assert "private: cannot be read: Permission denied" in result.stderr
+    assert "1 documents: 1 new; 1 could not be read." in result.stdout
+
+
+def test_a_file_that_fails_while_it_is_read_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to("/proc/self/mem")  # the first page of a process is never there to be read
+    (tmp_path / "b.txt").write_text(BREAD)
+    result = gate("check", tmp_path)
+    assert result.exit_code == 1
+    assert "a.txt: cannot be read: Input/output error" in result.stderr
+    assert "1 documents: 1 new; 1 could not be read." in result.stdout
+
+
+BAD_FILES = {
+    "image.png": (b"\x89PNG\r\n\0\0" + CANARY.encode(), "binary", "is not a text file; extract its text first"),
+    "latin.txt": (f"{CANARY} Stück".encode("latin-1"), "bad_encoding", "is not UTF-8 (byte 15); if it is Latin-1"),
+    "wide.txt": (CANARY.encode("utf-16"), "bad_encoding", "is UTF-16, not UTF-8; convert it with: iconv"),
+    "long.txt": ((TEXT * 40).encode(), "too_large", "has more than 5,000 characters; split it, or raise limits."),
+    "huge.txt": (("é" * 20001).encode(), "too_large", "has more than 5,000 characters"),
+    "half.txt": (TEXT.encode() + b"\xed\xa0\xbd", "bad_encoding", "is not UTF-8"),  # a surrogate, written as UTF-8
+}
+
+
+@pytest.fixture
+def bad_folder(tmp_path: Path) -> Path:
+    for name, (content, _, _) in BAD_FILES.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "lost.txt").symlink_to("nowhere")
+    (tmp_path / "good.txt").write_text(BREAD)
+    return tmp_path
+
+
+def test_files_that_are_no_text_are_told_with_their_remedy_and_the_rest_goes_on(bad_folder: Path) -> None:
+    result = gate("check", bad_folder, "--set", "limits.max_document_chars=5000")
+    assert result.exit_code == 1
+    for name, (_, _, said) in BAD_FILES.items():
+        assert f"skipped: {name}: {said}" in result.stderr
+    assert "skipped: lost.txt: cannot be read: No such file or directory" in result.stderr
+    assert "1 documents: 1 new; 7 could not be read." in result.stdout
+
+
+def test_a_program_is_told_of_files_that_are_no_text_in_json(bad_folder: Path) -> None:
+    result = gate("check", bad_folder, "--json", "--set", "limits.max_document_chars=5000")
+    assert [v["document_id"] for v in lines(result.stdout)] == ["good.txt"]
+    reasons = {name: reason for name, (_, reason, _) in BAD_FILES.items()} | {"lost.txt": "unreadable"}
+    assert {one["document_id"]: one["reason"] for one in lines(result.stderr)} == reasons
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_command_about_one_file_ends_with_the_reason_if_that_is_no_text(bad_folder: Path, name: str) -> None:
+    said = BAD_FILES[name][2]
+    index = bad_folder / "gate.sqlite"
+    limit = ("--set", "limits.max_document_chars=5000")
+    gate("check", bad_folder / "good.txt", "--index", index)
+    for command in (
+        ("compare", bad_folder / "good.txt", bad_folder / name),
+        ("similar", bad_folder / name, "--index", index),
+    ):
+        result = gate(*command, *limit)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{name}: {said}" in result.stderr
+
+
+def test_standard_input_is_held_to_the_same_rules(bad_folder: Path) -> None:
+    for content, _, said in BAD_FILES.values():
+        limit = ("--set", "limits.max_document_chars=5000")
+        result = gate("compare", "-", bad_folder / "good.txt", *limit, stdin=content)
+        assert result.exit_code == 2
+        assert f"error: standard input: {said}" in result.stderr
+
+
+# Nothing of a document reaches stderr
+
+
+def test_no_command_writes_anything_of_a_document_to_stderr(bad_folder: Path) -> None:
+    """`gate` above looks for the canary after every call; here every command meets it."""
+    (bad_folder / "copy.txt").write_text(TEXT)
+    index = ("--index", str(bad_folder / "gate.sqlite"))
+    for json_too in ((), ("--json",)):
+        gate("check", bad_folder, *index, *json_too)
+        gate("run", *index, *json_too, stdin=b"\n".join(bad for bad, _, _ in BAD_LINES))
+        gate("run", *index, *json_too, "--profile", "simhash", stdin=event("x", text=TEXT))
+        gate("compare", bad_folder / "copy.txt", bad_folder / "good.txt", *json_too)
+        gate("similar", "copy.txt", *index, *json_too)
+        gate("similar", bad_folder / "copy.txt", "--as", "file", *index, *json_too)
+        gate("explain", "copy.txt", *index, *json_too)
+        gate("explain", "nobody", *index, *json_too)
+        gate("delete", "copy.txt", "nobody", *index, *json_too)
+        gate("index", "info", *index, *json_too)
