@@ -11,6 +11,7 @@ User and password stand before the host, as everywhere (`redis://user:password@h
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -177,7 +178,8 @@ async def _look_at_server(client: Client, url: str, settings: Redising) -> None:
 async def agreed_view(client: Client, prefix: str, digest: str, body_bytes: int, settings: Redising, url: str) -> View:
     """The view that stands in every shard; a new index gets one. ConfigError: it means something else."""
     fields_each = 1 + chunks_of(body_bytes)
-    made = View(FORMAT, digest, page_bits_for(settings.expected_documents, fields_each), GENERATIONS[0])
+    pages = page_bits_for(settings.expected_documents, fields_each)
+    made = View(FORMAT, digest, pages, GENERATIONS[0], started=time.time())
     keys = [key + b"v" for key in Layout(prefix, 0).prefixes]
     try:
         # The first shard decides: whoever lost there makes the others say the same.

@@ -53,6 +53,8 @@ class View(msgspec.Struct, frozen=True, array_like=True):
     page_bits: int  # pages of a shard
     read: str  # the live generations, the one that is written to first
     epoch: int = 0  # of changes to the view: the higher one is the later
+    started: float = 0.0  # when the generation that is written to began, by the clock of whoever began it
+    announced: bool = False  # the second generation is still empty, and about to be written to
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)

@@ -14,13 +14,11 @@ from enum import IntEnum
 from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
 from redis import exceptions as redis_errors
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 
 from gate.errors import ConfigError, Stale, Unavailable
-from gate.index.redis.layout import View
 
 Client = Redis | RedisCluster
 
@@ -145,10 +143,7 @@ class Link:
 
     async def _pipeline(self, command: str, what: str, calls: Sequence[Sequence[Argument]]) -> list[Any]:
         try:
-            if isinstance(self.client, RedisCluster):
-                pipe: Any = self.client.pipeline()
-            else:
-                pipe = self.client.pipeline(transaction=False)
+            pipe = pipeline_of(self.client)
             for arguments in calls:
                 pipe.execute_command(command, what, *arguments)
             replies: list[Any] = await pipe.execute(raise_on_error=False)
@@ -157,21 +152,9 @@ class Link:
         return replies
 
 
-async def current_view(client: Client, prefixes: Sequence[bytes]) -> View:
-    """The view that the first shard has. A change of the view begins there, so whoever finds another shard behind
-    brings it up to date: the process that began the change may have died."""
-    try:
-        first = await client.get(prefixes[0] + b"v") or b""
-        view = msgspec.json.decode(first, type=View)
-        for prefix in prefixes[1:]:
-            there = await client.get(prefix + b"v")
-            if not there or msgspec.json.decode(there, type=View).epoch < view.epoch:
-                await client.set(prefix + b"v", first)
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        raise translated(exc) from exc
-    except msgspec.DecodeError as exc:
-        raise Unavailable("the index is gone; open it again") from exc
-    return view
+def pipeline_of(client: Client) -> Any:
+    """Commands that go out together, each by itself: nothing here needs a transaction."""
+    return client.pipeline() if isinstance(client, RedisCluster) else client.pipeline(transaction=False)
 
 
 def translated(exc: Exception) -> Exception:

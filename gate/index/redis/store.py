@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from gate.core.methods import Room
 from gate.errors import Stale
@@ -35,7 +35,10 @@ from gate.index.redis.layout import (
     life_of,
     packed,
 )
-from gate.index.redis.link import Argument, Link, Script, current_view, script
+from gate.index.redis.link import Argument, Link, Script, script
+from gate.index.redis.survey import survey
+from gate.index.redis.swap import Item, until_swapped
+from gate.index.redis.views import current_view, rotate
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 READ, APPEND, WITHDRAW, DRAW = script("read"), script("append"), script("withdraw"), script("draw")
@@ -51,9 +54,6 @@ ENTER, FIND, REGISTER, ERASE, SWAP = (
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 KEPT_MARKS = 64
 KEPT_BODIES = 4096
-
-T = TypeVar("T")
-Item = tuple[bytes, ...]
 
 
 class RedisStore:
@@ -294,7 +294,17 @@ class RedisStore:
         await self._each(ERASE, [shard for shard, _ in places], items, self._chunks)
 
     async def info(self) -> dict[str, int]:
-        return {}
+        client = self._link.client
+        return await survey(client, self._prefixes, await current_view(client, self._prefixes), self._widths)
+
+    async def rotate(self, *, now: float) -> None:
+        """Begin a new generation, and drop the one before the last (see `gate.index.redis.views`)."""
+        self._use(await rotate(self._link.client, self._prefixes, now=now))
+
+    async def age(self, *, now: float) -> float:
+        """How long ago the generation that is written to began, in seconds; 0 if it never rotated."""
+        started = (await current_view(self._link.client, self._prefixes)).started
+        return now - started if started else 0.0
 
     async def close(self) -> None:
         await self._link.client.aclose()
@@ -321,7 +331,7 @@ class RedisStore:
             )
 
         seen: dict[int, Sequence[bytes]] = {}
-        return await self._until_swapped([change for _, change in changes], read, swap)
+        return await until_swapped([change for _, change in changes], read, swap, self._swap)
 
     async def _change_documents(
         self, changes: Sequence[tuple[str, Callable[[tuple[Held, ...]], tuple[Held, ...]]]]
@@ -339,27 +349,10 @@ class RedisStore:
             return shard, (seen[i][:1] + b"d" + page, name, seen[i][1:], encode_held(held))
 
         seen: dict[int, bytes] = {}
-        return [held or () for held in await self._until_swapped([change for _, change in changes], read, swap)]
+        return [held or () for held in await until_swapped([change for _, change in changes], read, swap, self._swap)]
 
-    async def _until_swapped(
-        self,
-        changes: Sequence[Callable[[T], T]],
-        read: Callable[[Sequence[int]], Any],
-        swap: Callable[[int, T], tuple[int, Item]],
-    ) -> list[T | None]:
-        """Apply each change to what is there, again and again where somebody else wrote in between."""
-        results: list[T | None] = [None] * len(changes)
-        pending: list[int] = list(range(len(changes)))
-        while pending:
-            differing = []
-            for i, there in zip(pending, await read(pending), strict=True):
-                results[i] = there if there is None else changes[i](there)
-                if results[i] != there:
-                    differing.append(i)
-            swaps = [swap(i, wanted) for i in differing if (wanted := results[i]) is not None]
-            done = await self._each(SWAP, [shard for shard, _ in swaps], [item for _, item in swaps])
-            pending = [i for i, changed in zip(differing, done, strict=True) if not changed]
-        return results
+    async def _swap(self, swaps: Sequence[tuple[int, Item]]) -> list[Any]:
+        return await self._each(SWAP, [shard for shard, _ in swaps], [item for _, item in swaps])
 
     async def _each(self, script: Script, shards: Sequence[int], items: Sequence[Item], *head: Argument) -> list[Any]:
         """Hand each item to its shard, a call a shard, and give the replies in the order of the items."""

@@ -1,0 +1,231 @@
+"""An index that is kept for a window of time: generations begin, are read, and are dropped whole, under load."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from threading import Thread
+
+import msgspec
+import pytest
+from redis.asyncio import Redis
+
+from gate.errors import Stale
+from gate.index.redis import views
+from gate.index.redis.layout import Layout, View
+from gate.index.redis.views import current_view, rotate
+from gate.model import CheckIn, Relation
+from gate.service import Gate
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests are not a package
+from servers import RedisServer, redis_server
+
+NUMBERS = count()
+WORDS = [
+    "amber",
+    "anchor",
+    "apple",
+    "arrow",
+    "autumn",
+    "barley",
+    "basket",
+    "beacon",
+    "bell",
+    "birch",
+    "blanket",
+    "bottle",
+    "branch",
+    "brass",
+    "bridge",
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with redis_server() as started:
+        yield started
+
+
+@pytest.fixture
+def name() -> str:
+    """Of a profile of the test's own, and so of an index of its own."""
+    return f"window-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def gate(server: RedisServer, name: str) -> Iterator[Gate]:
+    with open_gate(server, name) as opened:
+        yield opened
+
+
+def open_gate(server: RedisServer, name: str) -> Gate:
+    standard = Gate().profile
+    return Gate(msgspec.structs.replace(standard, name=name), index=server.url)
+
+
+def text(seed: int) -> str:
+    return " ".join(f"{WORDS[(seed * 7 + i * (seed % 5 + 1)) % len(WORDS)]}{(seed * i) % 97}" for i in range(60))
+
+
+def document(seed: int, name: str | None = None) -> CheckIn:
+    return CheckIn(document_id=name or f"d{seed}", text=text(seed))
+
+
+def rotated(server: RedisServer, name: str, *, now: float = 1.0) -> View:
+    async def run() -> View:
+        client = Redis.from_url(server.url)
+        try:
+            return await rotate(client, Layout(f"gate:{name}@1", 0).prefixes, now=now)
+        finally:
+            await client.aclose()
+
+    return asyncio.run(run())
+
+
+def keys_of(server: RedisServer, name: str, generation: str) -> int:
+    with server.client() as client:
+        return sum(1 for _ in client.scan_iter(match=f"gate:{name}@1:{{*}}:{generation}*", count=1000))
+
+
+def test_what_was_known_before_a_rotation_is_known_after_it(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(1)])
+    rotated(server, name)
+    [verdict] = gate.check_in([document(1, "copy")])
+    assert verdict.relation is Relation.EXACT
+    assert verdict.matches[0].document_id == "d1"
+
+
+def test_a_replay_within_the_window_gets_its_verdict_again(server: RedisServer, name: str, gate: Gate) -> None:
+    documents = [document(n % 40, f"r{n}") for n in range(80)]
+    before = gate.check_in(documents)
+    rotated(server, name)
+    assert gate.check_in(documents) == before
+
+
+def test_after_two_rotations_nothing_is_left_of_a_generation(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(n) for n in range(20)])
+    assert keys_of(server, name, "0") > 20
+    rotated(server, name)
+    gate.check_in([document(100)])
+    view = rotated(server, name)
+    assert view.read == "01"
+    assert keys_of(server, name, "0") == 0
+    assert gate.check_in([document(1, "later")])[0].relation is Relation.NEW
+    assert gate.check_in([document(100, "other")])[0].relation is Relation.EXACT
+
+
+def test_new_documents_are_written_to_the_new_generation_alone(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(1)])
+    rotated(server, name)
+    before = keys_of(server, name, "0")
+    gate.check_in([document(n) for n in range(2, 10)])
+    assert keys_of(server, name, "0") == before
+    assert keys_of(server, name, "1") > 8
+
+
+def test_a_delete_reaches_both_generations(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(1)])
+    rotated(server, name)
+    gate.check_in([document(2)])
+    assert gate.delete(["d1", "d2"]) == [True, True]
+    assert gate.info()["postings"] == 0
+    assert gate.info()["documents"] == 0
+    assert [v.relation for v in gate.check_in([document(1, "x"), document(2, "y")])] == [Relation.NEW, Relation.NEW]
+
+
+def test_a_process_that_slept_through_a_rotation_goes_on(server: RedisServer, name: str, gate: Gate) -> None:
+    with open_gate(server, name) as sleeper:
+        sleeper.check_in([document(1)])
+        rotated(server, name)
+        rotated(server, name)
+        gate.check_in([document(5)])
+        assert sleeper.check_in([document(5, "copy")])[0].relation is Relation.EXACT
+
+
+def test_a_view_that_is_not_the_shards_can_neither_read_nor_write(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(1)])
+    rotated(server, name)
+    before = keys_of(server, name, "*")
+
+    async def claim() -> None:
+        store = gate._store
+        with pytest.raises(Stale):
+            await store.draw(1)
+        await store.draw(1)  # it has looked at the view again
+
+    gate._run(claim())
+    assert keys_of(server, name, "*") == before
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_rotation_that_died_half_way_is_finished_by_the_next(
+    server: RedisServer, name: str, gate: Gate, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.check_in([document(1)])
+    rotated(server, name)
+    gate.check_in([document(2)])
+    advance, done = views._advance, 0
+
+    async def dying(*arguments: object) -> bool:
+        nonlocal done
+        done += 1
+        if done > 5 * steps:
+            raise KeyboardInterrupt
+        return await advance(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(views, "_advance", dying)
+        with pytest.raises(KeyboardInterrupt):
+            rotated(server, name)
+    assert gate.check_in([document(2, "copy")])[0].relation is Relation.EXACT
+    view = rotated(server, name)
+    assert not view.announced
+    assert len(view.read) == 2
+    gate.check_in([document(3)])
+    assert gate.check_in([document(3, "another")])[0].relation is Relation.EXACT
+
+
+def test_of_copies_that_race_with_rotations_one_passes(server: RedisServer, name: str, gate: Gate) -> None:
+    """Two processes' worth of gates check the same texts in under two names while generations come and go."""
+    passed: dict[str, list[bool]] = {"a": [], "b": []}
+
+    def check_in(who: str) -> None:
+        with open_gate(server, name) as own:
+            for start in range(0, 200, 5):
+                batch = [document(1000 + n, f"{who}{n}") for n in range(start, start + 5)]
+                passed[who] += [not verdict.similar for verdict in own.check_in(batch)]
+
+    threads = [Thread(target=check_in, args=(who,)) for who in passed]
+    for thread in threads:
+        thread.start()
+    rotated(server, name, now=1.0)
+    for thread in threads:
+        thread.join()
+    assert [a + b for a, b in zip(passed["a"], passed["b"], strict=True)] == [1] * 200
+
+
+def test_info_tells_of_every_part(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(n) for n in range(30)])
+    told = gate.info()
+    assert told["documents"] == told["entries"] == 30
+    assert told["postings"] == 30 * 20
+    assert told["generations"] == 1
+    assert 1 <= told["p99_bucket"] <= told["largest_bucket"]
+    assert min(told[part] for part in told if part.startswith("bytes_")) > 0
+
+
+def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, gate: Gate) -> None:
+    async def views_of() -> set[bytes]:
+        client = Redis.from_url(server.url)
+        prefixes = Layout(f"gate:{name}@1", 0).prefixes
+        try:
+            await client.set(prefixes[3] + b"v", msgspec.json.encode(View(1, "d", 0, "0", epoch=-1)))
+            await current_view(client, prefixes)
+            return {await client.get(prefix + b"v") or b"" for prefix in prefixes}  # type: ignore[misc]
+        finally:
+            await client.aclose()
+
+    assert len(asyncio.run(views_of())) == 1
