@@ -8,12 +8,13 @@ registered as duplicates and nothing of them is stored. Versions of one document
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
 from gate.core.methods import Method
 from gate.core.profile import Profile
-from gate.core.verify import verify
+from gate.core.verify import alike
 from gate.index.claim import Claim, Index, Outcome
 
 
@@ -35,9 +36,9 @@ def alike_within(method: Method, profile: Profile, bodies: Sequence[bytes]) -> l
     close = np.bitwise_count(tags[there] ^ probes.tags[probe_of]) <= probes.radii[probe_of]
     pairs = np.unique(left[close] * len(bodies) + right[close])
     lefts, rights = (side.tolist() for side in np.divmod(pairs, len(bodies)))
-    found = verify(method, profile, [bodies[i] for i in lefts], [bodies[i] for i in rights])
-    for i, j, likeness in zip(lefts, rights, found, strict=True):
-        if likeness is not None:
+    if lefts:
+        found = alike(method.compare([bodies[i] for i in lefts], [bodies[i] for i in rights]), profile)
+        for i, j in compress(zip(lefts, rights, strict=True), found.tolist()):
             earlier[i].add(j)
     return earlier
 
@@ -73,11 +74,20 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
                 leader_of[claim.content] = i
             documents.add(claim.document_id)
         outcomes.update(zip(leaders, await index.claim([claims[i] for i in leaders]), strict=True))
+        # A leader that was itself a copy of something older is not in the index: its followers line up again, but for
+        # those that are copies of something older too. A batch full of copies would else go one by one.
+        led = {
+            i
+            for i in followers
+            if claims[i].content in leader_of or any(outcomes[j].entered for j in earlier[i] & ahead)
+        }
+        astray = [i for i in followers if i not in led]
+        if astray:
+            looks = await index.look([claims[i] for i in astray])
+            led |= {i for i, outcome in zip(astray, looks, strict=True) if outcome.answer.similar}
         ready = []
         for i in followers:
-            # A leader that was itself a copy of something older is not in the index: its followers line up again.
-            led = claims[i].content in leader_of or any(outcomes[j].entered for j in earlier[i] & ahead)
-            if led and not earlier[i] & waiting:
+            if i in led and not earlier[i] & waiting:
                 ready.append(i)
             else:
                 waiting.add(i)
