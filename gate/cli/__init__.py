@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gate import __version__
-from gate.cli import compare, corpus, documents, run, settings
+from gate.cli import compare, corpus, documents, index, run, settings
 from gate.cli.frame import HELP_WIDTH, Commands
 
 
@@ -38,7 +38,7 @@ for command in (
     documents.similar,
     documents.explain,
     documents.delete,
-    documents.index,
+    index.index,
     settings.plan,
     settings.config,
     corpus.demo,

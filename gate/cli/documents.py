@@ -1,4 +1,4 @@
-"""Commands about documents: check files, find what is alike, explain a verdict, delete, look at the index."""
+"""Commands about documents: check files, find what is alike, explain a verdict, delete."""
 
 from __future__ import annotations
 
@@ -210,35 +210,3 @@ def delete(document_ids: tuple[str, ...], *, options: Options) -> None:
             emit({"document_id": document_id, "deleted": was_known})
         else:
             click.echo(f"{show.printable(document_id)}: {'deleted' if was_known else 'was not known'}")
-
-
-@click.group()
-def index() -> None:
-    """Look at an index.
-
-    \b
-      gate index info --index notes.sqlite
-    """
-
-
-@index.command()
-@common()
-def info(*, options: Options) -> None:
-    """Show how much an index holds.
-
-    \b
-      gate index info --index notes.sqlite
-      gate index info --index notes.sqlite --json
-    """
-    settings = load(options)
-    with open_index(settings) as gate:
-        counts = gate.info()
-    if options.json:
-        emit({"index": str(settings.index), "profile": settings.profile.ref, **counts})
-        return
-    out = show.console()
-    shown = show.table(out, "what", "count", right=("count",))
-    for name, count in counts.items():
-        shown.add_row(name.replace("_", " "), show.size_of(count) if "bytes" in name else f"{count:,}")
-    out.print(Text(f"{settings.index}, profile {settings.profile.ref}", style="bold"))
-    out.print(shown)
