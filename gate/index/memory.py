@@ -1,34 +1,17 @@
 """The index in this process's memory: the fastest backend, gone with the process.
 
-A bucket is the packed postings of one key, 16 bytes each, oldest first:
-
-    entry (u64, little endian) | tag (u64, little endian) | entry | tag | ...
-
-so a read of many buckets is one join and one view of it. Most buckets hold one posting; those are `bytes`, half the
-size of a `bytearray`, and become one with their second posting.
-
-Marks. `read` hands out the number of postings appended so far, and a short log keeps the latest appends: a read
-`since` a mark takes its tail from the log. A mark older than the log, or older than the last withdrawal (after which
-the log would tell of postings that are gone), reads everything.
+Documents, contents and records are Python objects in dictionaries; postings, of which there are many more, are in the
+flat arrays of `gate.index.buckets`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Sequence
-from itertools import compress, repeat
-from operator import is_not
 from threading import Lock
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gate.index.buckets import Buckets
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
-
-POSTING_BYTES = 16
-LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, 1.5 MB; with fewer, racing threads re-read whole buckets
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
 
 
 class MemoryStore:
@@ -39,7 +22,7 @@ class MemoryStore:
         self._documents: dict[str, tuple[Held, ...]] = {}
         self._contents: dict[bytes, int] = {}
         self._records: dict[int, Record] = {}
-        self._buckets = _Buckets(max_bucket)
+        self._buckets = Buckets(max_bucket)
         self._tickets = 0
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
@@ -206,162 +189,9 @@ class MemoryStore:
                 "documents": len(self._documents),
                 "contents": len(self._contents),
                 "entries": len(self._records),
-                "postings": self._buckets.total,
-                "buckets": len(self._buckets.packed),
-                "largest_bucket": max(map(len, self._buckets.packed.values()), default=0) // POSTING_BYTES,
                 "tickets": self._tickets,
                 "bytes_documents": size(self._documents) + documents,
                 "bytes_contents": size(self._contents) + sum(map(size, self._contents)),
                 "bytes_entries": size(self._records) + records,
-                "bytes_buckets": self._buckets.size(),
+                **self._buckets.info(),
             }
-
-
-class _Buckets:
-    """Packed postings by key. Not locked: the store is."""
-
-    def __init__(self, max_bucket: int) -> None:
-        self.packed: dict[int, bytes | bytearray] = {}
-        self.total = 0  # postings
-        self._limit = max_bucket
-        self._of_entry: dict[int, int] = {}  # how many postings an entry has: only those of a known entry can repeat
-        self._log: deque[tuple[int, Keys, Keys, Keys]] = deque()  # (mark before it, keys, entries, tags)
-        self._mark = 0  # postings ever appended
-        self._log_from = 0  # the oldest mark that the log can serve
-
-    def read(self, keys: Keys, since: int | None) -> Postings:
-        if since is not None and since >= self._log_from:
-            return self._tail(keys, since)
-        pieces = list(map(self.packed.get, keys.tolist(), repeat(b"")))
-        counts = np.fromiter(map(len, pieces), np.int64, len(pieces)) // POSTING_BYTES
-        capped = counts > self._limit
-        if capped.any():
-            for place in np.flatnonzero(capped).tolist():
-                pieces[place] = pieces[place][: self._limit * POSTING_BYTES]  # the oldest hold the lower tickets
-            counts = np.minimum(counts, self._limit)
-        postings = np.frombuffer(b"".join(pieces), "<u8").reshape(-1, 2)
-        return Postings(counts, postings[:, 0].copy(), postings[:, 1].copy(), self._mark, capped)
-
-    def _tail(self, keys: Keys, since: int) -> Postings:
-        """What was appended after the mark. Nothing is cut off: the log bounds it, however long the bucket."""
-        capped = np.zeros(len(keys), np.bool_)
-        parts = [part for part in self._log if part[0] >= since]  # marks are only ever handed out between appends
-        if not parts:
-            none = np.empty(0, np.uint64)
-            return Postings(np.zeros(len(keys), np.int64), none, none, self._mark, capped)
-        logged, entries, tags = (np.concatenate([part[field] for part in parts]) for field in (1, 2, 3))
-        # Group the log by key, keeping the order within a key, and look every key asked for up among the groups.
-        order = np.argsort(logged, kind="stable")
-        logged = logged[order]
-        starts = np.flatnonzero(np.concatenate(([True], logged[1:] != logged[:-1])))
-        sizes = np.diff(starts, append=len(logged))
-        group = np.minimum(np.searchsorted(logged[starts], keys), len(starts) - 1)
-        counts = np.where(logged[starts[group]] == keys, sizes[group], 0)
-        ends = np.cumsum(counts)
-        place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[group] - (ends - counts), counts)
-        taken = order[place]
-        return Postings(counts, entries[taken], tags[taken], self._mark, capped)
-
-    def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
-        if not len(keys):
-            return
-        owners, sizes = _runs(entries)
-        if not self._of_entry.keys().isdisjoint(owners) or _repeats(keys, entries, tags):
-            fresh = self._missing(keys, entries, tags)
-            keys, entries, tags = keys[fresh], entries[fresh], tags[fresh]
-            if not len(keys):
-                return
-            owners, sizes = _runs(entries)
-        for owner, size in zip(owners, sizes, strict=True):
-            self._of_entry[owner] = self._of_entry.get(owner, 0) + size
-
-        # Most keys are new, and most others have a bytearray already: both are passed over at the speed of C.
-        names, postings = keys.tolist(), _pack(entries, tags)
-        stood = list(map(self.packed.setdefault, names, postings))
-        later = list(map(is_not, stood, postings))
-        for key, bucket, posting in zip(*map(compress, (names, stood, postings), repeat(later)), strict=True):
-            if type(bucket) is bytes:
-                bucket = self.packed[key]  # a key that stands twice in this call may have its bytearray by now
-                if type(bucket) is bytes:
-                    self.packed[key] = bytearray(bucket + posting)
-                    continue
-            bucket += posting
-
-        self.total += len(keys)
-        self._log.append((self._mark, keys.copy(), entries.copy(), tags.copy()))
-        self._mark += len(keys)
-        while self._mark - self._log_from > LOG_POSTINGS:
-            before, dropped, _, _ = self._log.popleft()
-            self._log_from = before + len(dropped)
-
-    def _missing(self, keys: Keys, entries: Keys, tags: Keys) -> NDArray[np.bool_]:
-        """Which postings are new: not in their bucket, and not earlier in this call."""
-        seen: set[tuple[int, bytes]] = set()
-        fresh = np.zeros(len(keys), np.bool_)
-        known = self._of_entry
-        for place, (key, entry, posting) in enumerate(
-            zip(keys.tolist(), entries.tolist(), _pack(entries, tags), strict=True)
-        ):
-            if (key, posting) in seen or (entry in known and _holds(self.packed.get(key, b""), posting)):
-                continue
-            seen.add((key, posting))
-            fresh[place] = True
-        return fresh
-
-    def withdraw(self, keys: Keys, entries: Keys) -> None:
-        removed = 0
-        for key, entry in zip(keys.tolist(), entries.tolist(), strict=True):
-            bucket = self.packed.get(key)
-            if bucket is None or entry not in self._of_entry:
-                continue
-            postings = np.frombuffer(bytes(bucket), "<u8").reshape(-1, 2)
-            left = postings[postings[:, 0] != entry]
-            gone = len(postings) - len(left)
-            if not gone:
-                continue
-            if len(left):
-                self.packed[key] = left.tobytes() if len(left) == 1 else bytearray(left.tobytes())
-            else:
-                del self.packed[key]
-            self._of_entry[entry] -= gone
-            if not self._of_entry[entry]:
-                del self._of_entry[entry]
-            removed += gone
-        if removed:
-            self.total -= removed
-            self._log.clear()
-            self._mark += 1  # even the latest mark is older than this withdrawal
-            self._log_from = self._mark
-
-    def size(self) -> int:
-        return (
-            sys.getsizeof(self.packed)
-            + sum(map(sys.getsizeof, self.packed))
-            + sum(map(sys.getsizeof, self.packed.values()))
-            + sys.getsizeof(self._of_entry)
-            + sum(map(sys.getsizeof, self._of_entry))
-        )
-
-
-def _runs(values: Keys) -> tuple[list[int], list[int]]:
-    """The value and the length of each run of equal neighbours: a batch holds one run a document."""
-    starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    return values[starts].tolist(), np.diff(starts, append=len(values)).tolist()
-
-
-def _repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
-    """Whether a posting may stand in one call twice. Mixed to 64 bits: a chance hit only costs the slow path."""
-    mixed = np.sort((keys * _MIX[0]) ^ (entries * _MIX[1]) ^ (tags * _MIX[2]))
-    return bool((mixed[1:] == mixed[:-1]).any())
-
-
-def _pack(entries: Keys, tags: Keys) -> list[bytes]:
-    postings: list[bytes] = np.stack((entries, tags), axis=1).astype("<u8", copy=False).view("V16").ravel().tolist()
-    return postings
-
-
-def _holds(bucket: bytes | bytearray, posting: bytes) -> bool:
-    at = bucket.find(posting)
-    while at % POSTING_BYTES and at >= 0:  # across two postings: not one
-        at = bucket.find(posting, at + 1)
-    return at >= 0

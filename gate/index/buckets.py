@@ -1,0 +1,252 @@
+"""The buckets of the memory store: postings by key, in flat arrays, read and written by whole batches.
+
+    key     the number of a table and of a bucket in it; each table has a run of rows, one for each bucket
+    rows    begin and length of each bucket's postings in the pool
+    pool    posting posting posting . posting . . ...        (entry, tag), a bucket's oldest first; a dot: room to grow
+
+A bucket that is full moves to a larger place at the end of the pool. What the moved leave behind is waste, and when it
+is half of the pool, the pool is written anew. No Python object is kept or made for a posting: it takes 16 bytes, and
+with room and waste about 28.
+
+Marks. `read` hands out the number of postings appended so far, and a short log keeps the latest appends: a read
+`since` a mark takes its tail from the log. A mark older than the log, or older than the last withdrawal (after which
+the log would tell of postings that are gone), reads everything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.index.store import Keys, Postings
+
+D = TypeVar("D", bound=np.generic)
+Places = NDArray[np.int64]
+Rows = NDArray[np.void]
+
+ROW = np.dtype([("begin", np.int64), ("length", np.int64)])
+POSTING = np.dtype([("entry", np.uint64), ("tag", np.uint64)])
+
+LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, 1.5 MB; with fewer, racing threads re-read whole buckets
+SMALL = 1 << 14  # postings: a pool so small is not worth writing anew
+PIECE = 1 << 16  # rows to move at a time when it is
+TABLES = 1 << 8
+BUCKETS = 1 << 16  # rows that a table has at first: as many as there are 16-bit blocks and bands
+_LOWER = np.uint64(0xFFFFFFFF)
+_UPPER = np.uint64(32)
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
+
+
+class Buckets:
+    """Postings by key. Not locked: the store is."""
+
+    def __init__(self, max_bucket: int) -> None:
+        self.total = 0  # postings
+        self._limit = max_bucket
+        self._first_row = np.zeros(TABLES, np.int64)
+        self._buckets = np.zeros(TABLES, np.int64)  # of each table
+        self._rows = np.zeros(1, ROW)  # the first is the bucket of every key that has none
+        self._pool = np.zeros(SMALL, POSTING)
+        self._end = 0  # of what is used of the pool
+        self._wasted = 0  # of that
+        self._appended: set[int] = set()  # entries: only a posting of one of these can be there already
+        self._withdrawn = 0  # postings, since the set was made
+        self._log: deque[tuple[int, Keys, Keys, Keys]] = deque()  # (mark before it, keys, entries, tags)
+        self._mark = 0  # postings ever appended
+        self._log_from = 0  # the oldest mark that the log can serve
+
+    def read(self, keys: Keys, since: int | None) -> Postings:
+        if since is not None and since >= self._log_from:
+            return self._tail(keys, since)
+        rows = self._rows.take(self._rows_of(keys))
+        counts = rows["length"]
+        capped = counts > self._limit
+        if capped.any():
+            counts = np.minimum(counts, self._limit)  # the oldest hold the lower tickets
+        postings = self._pool.take(_ranges(rows["begin"], counts))
+        return Postings(counts, postings["entry"], postings["tag"], self._mark, capped)
+
+    def _tail(self, keys: Keys, since: int) -> Postings:
+        """What was appended after the mark. Nothing is cut off: the log bounds it, however long the bucket."""
+        capped = np.zeros(len(keys), np.bool_)
+        parts = [part for part in self._log if part[0] >= since]  # marks are only ever handed out between appends
+        if not parts:
+            none = np.empty(0, np.uint64)
+            return Postings(np.zeros(len(keys), np.int64), none, none, self._mark, capped)
+        logged, entries, tags = (np.concatenate([part[field] for part in parts]) for field in (1, 2, 3))
+        # Group the log by key, keeping the order within a key, and look every key asked for up among the groups.
+        order = np.argsort(logged, kind="stable")
+        starts, sizes = _runs(logged[order])
+        names = logged[order[starts]]
+        group = np.minimum(np.searchsorted(names, keys), len(starts) - 1)
+        counts = np.where(names[group] == keys, sizes[group], 0)
+        taken = order[_ranges(starts[group], counts)]
+        return Postings(counts, entries[taken], tags[taken], self._mark, capped)
+
+    def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
+        owners = entries[_runs(entries)[0]].tolist()
+        if not self._appended.isdisjoint(owners) or _repeats(keys, entries, tags):
+            fresh = self._missing(keys, entries, tags)
+            keys, entries, tags = keys[fresh], entries[fresh], tags[fresh]
+        if not len(keys):
+            return
+        self._appended.update(owners)
+        self._make_rows(keys)
+        rows = self._rows_of(keys)
+        order = np.argsort(rows, kind="stable")
+        starts, sizes = _runs(rows[order])
+        rows = rows[order[starts]]
+        grown = self._rows.take(rows)
+        self._make_room(grown, sizes)
+        postings = np.empty(len(keys), POSTING)
+        postings["entry"], postings["tag"] = entries[order], tags[order]
+        self._pool[_ranges(grown["begin"] + grown["length"], sizes)] = postings
+        grown["length"] += sizes
+        self._rows[rows] = grown
+
+        self.total += len(keys)
+        self._log.append((self._mark, keys.copy(), entries.copy(), tags.copy()))
+        self._mark += len(keys)
+        while self._mark - self._log_from > LOG_POSTINGS:
+            before, dropped, _, _ = self._log.popleft()
+            self._log_from = before + len(dropped)
+        if self._wasted > max(self._end // 2, SMALL):
+            self._write_anew()
+
+    def _missing(self, keys: Keys, entries: Keys, tags: Keys) -> Places:
+        """Which postings are new: not in their bucket, and not earlier in this call."""
+        _, first = np.unique(np.stack((keys, entries, tags), axis=1), axis=0, return_index=True)
+        first.sort()
+        rows = self._rows[self._rows_of(keys[first])]
+        there, asked = self._pool[_ranges(rows["begin"], rows["length"])], np.repeat(first, rows["length"])
+        known = asked[(there["entry"] == entries[asked]) & (there["tag"] == tags[asked])]
+        return first[~np.isin(first, known)]
+
+    def _make_room(self, rows: Rows, more: Places) -> None:
+        """Give those of the buckets that are too full for so many more a larger place at the end of the pool."""
+        full = np.flatnonzero(rows["length"] + more > _room(rows["length"]))
+        if not full.size:
+            return
+        moving = rows[full]
+        rooms = _room(moving["length"] + more[full])
+        ends = self._end + np.cumsum(rooms)
+        self._end = int(ends[-1])
+        if self._end > self._pool.size:
+            _lengthen(self._pool, self._end + self._end // 8)
+        old = self._pool.take(_ranges(moving["begin"], moving["length"]))
+        self._pool[_ranges(ends - rooms, moving["length"])] = old
+        self._wasted += int(_room(moving["length"]).sum())
+        rows["begin"][full] = ends - rooms
+
+    def _write_anew(self) -> None:
+        """The same buckets in the order of their rows, and nothing between them but room to grow."""
+        lengths = self._rows["length"]
+        rooms = _room(lengths)
+        ends = np.cumsum(rooms)
+        self._end, self._wasted = int(ends[-1]), 0
+        pool = np.zeros(self._end + SMALL, POSTING)
+        for first in range(0, lengths.size, PIECE):
+            some = slice(first, first + PIECE)
+            old = self._pool.take(_ranges(self._rows["begin"][some], lengths[some]))
+            pool[_ranges((ends - rooms)[some], lengths[some])] = old
+        self._pool = pool
+        self._rows["begin"] = ends - rooms
+
+    def withdraw(self, keys: Keys, entries: Keys) -> None:
+        removed = 0
+        for row, entry in zip(self._rows_of(keys).tolist(), entries, strict=True):
+            begin, length = self._rows[row].tolist()
+            bucket = self._pool[begin : begin + length]
+            left = bucket[bucket["entry"] != entry]
+            if left.size < length:
+                bucket[: left.size] = left
+                self._rows["length"][row] = left.size
+                self._wasted += int(_room(np.array(length)) - _room(np.array(left.size)))
+                removed += length - left.size
+        if not removed:
+            return
+        self.total -= removed
+        self._withdrawn += removed
+        self._log.clear()
+        self._mark += 1  # even the latest mark is older than this withdrawal
+        self._log_from = self._mark
+        if self._withdrawn > max(self.total, SMALL):  # so that the set does not grow with all that was ever there
+            standing = self._pool[_ranges(self._rows["begin"], self._rows["length"])]
+            self._appended, self._withdrawn = set(standing["entry"].tolist()), 0
+
+    def _rows_of(self, keys: Keys) -> Places:
+        """The row of each key's bucket, 0 where its table is not so long."""
+        tables, buckets = (keys >> _UPPER).view(np.int64), (keys & _LOWER).view(np.int64)
+        rows = self._first_row.take(tables)
+        rows += buckets
+        rows *= buckets < self._buckets.take(tables)
+        return rows
+
+    def _make_rows(self, keys: Keys) -> None:
+        """Make tables long enough for the keys. A table that grows gets a new run of rows, and the old one is lost."""
+        tables, buckets = (keys >> _UPPER).view(np.int64), (keys & _LOWER).view(np.int64)
+        short = buckets >= self._buckets.take(tables)
+        if not short.any():
+            return
+        needed = np.zeros(TABLES, np.int64)
+        np.maximum.at(needed, tables[short], np.maximum(buckets[short] + 1, BUCKETS))
+        growing = np.flatnonzero(needed)
+        sizes = np.int64(1) << np.frexp(needed[growing] - 1)[1].astype(np.int64)  # the next power of two
+        firsts = self._rows.size + np.cumsum(sizes) - sizes
+        rows = np.zeros(self._rows.size + int(sizes.sum()), ROW)  # pages that are never written take no memory
+        rows[: self._rows.size] = self._rows
+        for old, new, count in zip(self._first_row[growing].tolist(), firsts.tolist(), self._buckets[growing].tolist()):
+            rows[new : new + count] = rows[old : old + count]
+            rows["length"][old : old + count] = 0
+        self._rows = rows
+        self._first_row[growing], self._buckets[growing] = firsts, sizes
+
+    def info(self) -> dict[str, int]:
+        lengths = self._rows["length"]
+        return {
+            "postings": self.total,
+            "buckets": int(np.count_nonzero(lengths)),
+            "largest_bucket": int(lengths.max()),
+            "bytes_buckets": self._pool.nbytes
+            + self._rows.nbytes
+            + sys.getsizeof(self._appended)
+            + sys.getsizeof(1 << 63) * len(self._appended),
+        }
+
+
+def _ranges(begins: Places, counts: Places) -> Places:
+    """begins[0], begins[0] + 1, ... counts[0] of them, then those of begins[1], and so on."""
+    ends = np.cumsum(counts)
+    places = np.repeat(begins - (ends - counts), counts)
+    places += np.arange(places.size)
+    return places
+
+
+def _runs(values: NDArray[D]) -> tuple[Places, Places]:
+    """Where runs of equal neighbours start, and how long they are."""
+    new = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    starts = np.flatnonzero(new)
+    return starts, np.diff(starts, append=len(values))
+
+
+def _repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
+    """Whether a posting may stand in one call twice. Mixed to 64 bits: a chance hit only costs the slow path."""
+    mixed = np.sort((keys * _MIX[0]) ^ (entries * _MIX[1]) ^ (tags * _MIX[2]))
+    return bool((mixed[1:] == mixed[:-1]).any())
+
+
+def _room(lengths: Places) -> Places:
+    """0 1 2 3 4 6 8 12 16 24 ...: a sixth of it is empty on average, and a posting moves two or three times."""
+    steps = np.maximum(np.frexp(lengths)[1] - 2, 0).astype(np.int64)
+    rooms: Places = (lengths + (np.int64(1) << steps) - 1) >> steps << steps
+    return rooms
+
+
+def _lengthen(column: NDArray[np.void], size: int) -> None:
+    """In place: the pages of a large column are moved, where a copy would touch them all twice."""
+    column.resize(size, refcheck=False)
