@@ -76,7 +76,7 @@ def demo(*, seed: int, strangers: int, folder: Path | None, options: Options) ->
             show.bits(best.distance if best else None),
         )
     out.print(shown)
-    out.print(Text(f"{len(verdicts)} documents: {show.tally(verdicts)}."))
+    out.print(Text(f"{show.tally(verdicts)}."))
     out.print(Text(f"{quiet} unrelated ones are not shown.", style="dim"))
     out.print()
     out.print(Text(NEXT))

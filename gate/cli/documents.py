@@ -103,7 +103,7 @@ def _table(found: list[Verdict], *, only_similar: bool, unread: int) -> None:
     if shown:
         show.verdicts(out, shown)
     skipped = f"; {unread} could not be read" if unread else ""
-    out.print(Text(f"{len(found)} documents: {show.tally(found)}{skipped}."))
+    out.print(Text(f"{show.tally(found)}{skipped}."))
 
 
 @click.command()

@@ -24,7 +24,7 @@ from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message
 from gate.wire import CheckInEvent, Rejected, VerdictEvent
 
-DEAD_LETTERS = "dead letters"
+DEAD_LETTERED = "dead_lettered"
 
 
 @click.command()
@@ -100,7 +100,7 @@ def run(
             bar.update(task, completed=source.read_bytes(), documents=work.counts.total())
     if not quiet:
         work.summarise()
-    if work.counts[DEAD_LETTERS]:
+    if work.counts[DEAD_LETTERED]:
         sys.exit(SOME_FAILED)
 
 
@@ -175,7 +175,7 @@ class _Run:
                 self._answer(waiting)
                 waiting = []
                 [known] = self._gate.delete([message.event.document_id])
-                self.counts["deleted" if known else "deletes of unknown documents"] += 1
+                self.counts["deleted" if known else "already_gone"] += 1
         self._answer(waiting)
 
     def _answer(self, waiting: list[tuple[CheckIn, CheckInEvent, wire.Place]]) -> None:
@@ -189,7 +189,7 @@ class _Run:
 
     def _bury(self, rejected: Rejected) -> None:
         """Keep the original in the file of dead letters; without one, tell why and where, and nothing of the text."""
-        self.counts[DEAD_LETTERS] += 1
+        self.counts[DEAD_LETTERED] += 1
         if self._letters is not None:
             jsonl.write_dead_letters(self._letters, [rejected], at=datetime.now(UTC))
         elif self._json:

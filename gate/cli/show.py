@@ -182,9 +182,10 @@ def matches(out: Console, found: Sequence[Match]) -> None:
 
 
 def tally(found: Sequence[Verdict]) -> str:
-    """The verdicts counted, in the order of the relations: "40 new, 1 exact"."""
+    """The verdicts counted, in the order of the relations: "41 documents: 40 new, 1 exact"."""
     counts = {kind: sum(verdict.relation is kind for verdict in found) for kind in Relation}
-    return ", ".join(f"{count} {kind.value}" for kind, count in counts.items() if count) or "no documents"
+    said = ", ".join(f"{count:,} {kind.value}" for kind, count in counts.items() if count) or "none"
+    return f"{len(found):,} document{'' if len(found) == 1 else 's'}: {said}"
 
 
 def reasons(verdict: Verdict, profile: Profile) -> list[str]:

@@ -90,7 +90,7 @@ def test_a_line_that_cannot_be_judged_is_told_with_place_and_remedy_and_the_rest
     assert told.startswith("dead letter: -:2: ")
     assert told.endswith(f"({reason})")
     assert said in told
-    assert "1 dead letters" in summary
+    assert "1 dead_lettered" in summary
 
     again = gate("run", *limit, "--quiet", "--dead-letters", "dead.jsonl", stdin=stream)
     assert (again.exit_code, again.stderr) == (1, "")
@@ -123,7 +123,7 @@ def test_every_line_of_any_stream_becomes_a_verdict_a_deletion_or_a_dead_letter(
         letters = lines(dead.read_text())
     verdicts = lines(result.stdout)
     [summary] = [line["summary"] for line in lines(result.stderr)]
-    deletes = summary.get("deleted", 0) + summary.get("deletes of unknown documents", 0)
+    deletes = summary.get("deleted", 0) + summary.get("already_gone", 0)
 
     written = {number: raw for number, raw in enumerate(stream, start=1) if raw.strip()}
     if stream and stream[0].startswith(b"\xef\xbb\xbf"):  # a byte order mark is no part of the line
@@ -180,7 +180,7 @@ def test_a_file_without_permission_is_told_and_the_rest_goes_on(public: Path) ->
     for found in (result, named):
         assert found.exit_code == 1
         assert "a.txt: cannot be read: Permission denied" in found.stderr
-        assert "1 documents: 1 new; 1 could not be read." in found.stdout
+        assert "1 document: 1 new; 1 could not be read." in found.stdout
 
 
 def test_a_folder_without_permission_is_told_and_the_rest_goes_on(public: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_folder_without_permission_is_told_and_the_rest_goes_on(public: Path) 
     (public / "private").chmod(0o700)
     assert result.exit_code == 1
     assert "private: cannot be read: Permission denied" in result.stderr
-    assert "1 documents: 1 new; 1 could not be read." in result.stdout
+    assert "1 document: 1 new; 1 could not be read." in result.stdout
 
 
 def test_a_file_that_fails_while_it_is_read_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_file_that_fails_while_it_is_read_is_told_and_the_rest_goes_on(tmp_pat
     result = gate("check", tmp_path)
     assert result.exit_code == 1
     assert "a.txt: cannot be read: Input/output error" in result.stderr
-    assert "1 documents: 1 new; 1 could not be read." in result.stdout
+    assert "1 document: 1 new; 1 could not be read." in result.stdout
 
 
 BAD_FILES = {
@@ -227,7 +227,7 @@ def test_files_that_are_no_text_are_told_with_their_remedy_and_the_rest_goes_on(
     for name, (_, _, said) in BAD_FILES.items():
         assert f"skipped: {name}: {said}" in result.stderr
     assert "skipped: lost.txt: cannot be read: No such file or directory" in result.stderr
-    assert "1 documents: 1 new; 7 could not be read." in result.stdout
+    assert "1 document: 1 new; 7 could not be read." in result.stdout
 
 
 def test_a_program_is_told_of_files_that_are_no_text_in_json(bad_folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_with_json_what_goes_to_stderr_is_json_too() -> None:
     letter, summary = lines(result.stderr)
     assert letter["reason"] == "bad_json"
     assert "original" not in letter
-    assert summary == {"summary": {"dead letters": 1, "new": 1}}
+    assert summary == {"summary": {"dead_lettered": 1, "new": 1}}
 
 
 def test_a_delete_frees_what_was_refused_for_its_sake_and_takes_effect_in_its_place() -> None:
