@@ -1,0 +1,243 @@
+"""What a profile finds, scored against the truth: over all pairs, and as the gate sees the stream.
+
+Pairs are counted among the first documents of each group of equal ones, as in the label files; otherwise a page that
+stands in a set twenty times would outweigh everything else. What becomes of equal ones is counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core import plan
+from gate.core.methods import Measures, Method, method_of
+from gate.core.profile import Profile
+from gate.core.text import Texts, normalise
+from gate.core.verify import alike
+from gate.limits import Limits
+from gate.model import CheckIn, Relation
+from gate.pipeline import batches
+from gate.service import Gate
+from load.quality_truth import GRAM, LEAST, Documents, Floats, Ints, words
+
+Flags = NDArray[np.bool_]
+
+# Upper bounds are exclusive. EQUAL is J = 1: one set of shingles, though the texts may differ.
+EQUAL = "= 1"
+BANDS = {
+    ">= .9": (0.9, 1.0),
+    ".8 - .9": (0.8, 0.9),
+    ".7 - .8": (0.7, 0.8),
+    ".6 - .7": (0.6, 0.7),
+    ".5 - .6": (0.5, 0.6),
+}
+SLACK = 0.1  # so far below its threshold a profile may err before the stricter precision counts it
+_AT_ONCE = 1 << 16  # pairs compared at a time: bodies are copied for it
+_ROWS = 512  # documents that look up their neighbours at a time: a radius of 12 bits is 1,108 keys each
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Some of a number of cases; its share is None where there was no case."""
+
+    found: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        return self.found / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairScores:
+    """One profile on one set, over all pairs."""
+
+    documents: int
+    met: dict[str, Found]  # by band: pairs that the index brings together
+    called: dict[str, Found]  # by band: pairs that are called alike
+    planned: dict[str, float | None]  # by band: the recall of `met` that the plan expects of these very pairs
+    candidates: int
+    strangers: int  # candidates with J < .5
+    precise: Found  # pairs called alike with J >= .5
+    strict: Found  # pairs called alike with J >= the threshold less SLACK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamScores:
+    """One profile on one set, checked in document by document: by the best J with an earlier accepted document."""
+
+    documents: int
+    flagged: dict[str, Found]
+    precise: Found  # documents flagged that have an earlier accepted one with J >= .5, or of the very same text
+    named: Found  # documents named as matches with J >= .5, or as exact
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The pairs that a method brings together, first documents only, and the truth about them."""
+
+    left: Ints
+    right: Ints
+    jaccard: Floats
+
+    def only(self, keep: Flags) -> Candidates:
+        return Candidates(self.left[keep], self.right[keep], self.jaccard[keep])
+
+
+def texts_of(texts: Sequence[str]) -> Iterator[Texts]:
+    """The texts, normalised by batches as the gate does."""
+    for batch in batches((CheckIn(document_id="?", text=text) for text in texts), Limits()):
+        yield normalise([document.text for document in batch])
+
+
+def sign(method: Method, texts: Sequence[str]) -> list[bytes]:
+    """The body of each text."""
+    return [body for batch in texts_of(texts) for body in method.sign(batch).bodies]
+
+
+def meetings(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints]:
+    """All pairs that the index would bring together, the earlier document on the left."""
+    kept = method.postings(bodies)
+    order = np.argsort(kept.keys, kind="stable")
+    keys, owners, tags = kept.keys[order], kept.rows[order], kept.tags[order]
+    codes = [np.empty(0, np.int64)]
+    for begin in range(0, len(bodies), _ROWS):
+        probes = method.probes(bodies[begin : begin + _ROWS])
+        first = np.searchsorted(keys, probes.keys)
+        counts = np.searchsorted(keys, probes.keys, side="right") - first
+        probe = np.repeat(np.arange(len(probes)), counts)
+        there = np.arange(len(probe)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        left, right = owners[there], probes.rows[probe] + begin
+        close = np.bitwise_count(tags[there] ^ probes.tags[probe]) <= probes.radii[probe]
+        close &= left < right
+        codes.append(np.unique(right[close] * len(bodies) + left[close]))
+    right, left = np.divmod(np.concatenate(codes), max(len(bodies), 1))
+    return left, right
+
+
+def compared(method: Method, bodies: Sequence[bytes], left: Ints, right: Ints) -> Iterator[Measures]:
+    """The measures of all pairs, some at a time."""
+    for begin in range(0, len(left), _AT_ONCE):
+        sides = [[bodies[i] for i in side[begin : begin + _AT_ONCE].tolist()] for side in (left, right)]
+        yield method.compare(sides[0], sides[1])
+
+
+def firsts(documents: Documents, left: Ints, right: Ints) -> Flags:
+    """Which pairs are of first documents only."""
+    first: Flags = documents.first_equal == np.arange(len(documents))
+    return first[left] & first[right]
+
+
+def candidates(documents: Documents, method: Method, bodies: Sequence[bytes]) -> Candidates:
+    left, right = meetings(method, bodies)
+    among = firsts(documents, left, right)
+    left, right = left[among], right[among]
+    return Candidates(left, right, documents.jaccard(left, right))
+
+
+def by_band(documents: Documents, found: Candidates) -> dict[str, Found]:
+    """How many of the true pairs of each band are among those found."""
+    totals = in_bands(documents.pairs.jaccard)
+    return {band: Found(count, totals[band]) for band, count in in_bands(found.jaccard).items()}
+
+
+def in_bands(jaccards: Floats) -> dict[str, int]:
+    return {band: int(((jaccards >= low) & (jaccards < high)).sum()) for band, (low, high) in BANDS.items()}
+
+
+def pairwise(documents: Documents, profile: Profile) -> PairScores:
+    """Score a profile over all pairs of a set."""
+    method = method_of(profile)
+    bodies = sign(method, documents.texts)
+    left, right = meetings(method, bodies)
+    verdicts = [alike(measures, profile) for measures in compared(method, bodies, left, right)]
+    yes = np.concatenate([*verdicts, np.empty(0, np.bool_)])
+    among = firsts(documents, left, right)
+    met = Candidates(left[among], right[among], documents.jaccard(left[among], right[among]))
+    called = met.only(yes[among])
+
+    copies = np.flatnonzero(documents.first_equal != np.arange(len(documents)))
+    equal = documents.first_equal[copies] + copies * len(documents)
+    joined = left + right * len(documents)
+    least = LEAST if profile.resemblance is None else profile.resemblance - SLACK
+    return PairScores(
+        documents=int((documents.first_equal == np.arange(len(documents))).sum()),
+        met=by_band(documents, met) | {EQUAL: Found(int(np.isin(equal, joined).sum()), len(copies))},
+        called=by_band(documents, called) | {EQUAL: Found(int(np.isin(equal, joined[yes]).sum()), len(copies))},
+        planned=planned(documents, profile),
+        candidates=len(met.left),
+        strangers=int((met.jaccard < LEAST).sum()),
+        precise=Found(int((called.jaccard >= LEAST).sum()), len(called.left)),
+        strict=Found(int((called.jaccard >= least).sum()), len(called.left)),
+    )
+
+
+def planned(documents: Documents, profile: Profile) -> dict[str, float | None]:
+    """The mean over the true pairs of what the plan says of their J; the plan knows only the profile's own features,
+    so there is no comparison where those are not 3-word shingles."""
+    jaccards = documents.pairs.jaccard
+    plain = not (profile.drop_stop_words or profile.drop_repeats or profile.mask_numbers)
+    if profile.stream != "words" or profile.gram != GRAM or not plain:
+        return dict.fromkeys(BANDS)
+    expected = np.array([plan.recall(profile, jaccard) for jaccard in jaccards.tolist()])
+    within = {band: expected[(jaccards >= low) & (jaccards < high)] for band, (low, high) in BANDS.items()}
+    return {band: float(values.mean()) if len(values) else None for band, values in within.items()}
+
+
+def stream(documents: Documents, profile: Profile) -> StreamScores:
+    """Check the documents in, one after another in file order, and score what the gate said of each."""
+    with Gate(profile) as gate:
+        verdicts = gate.check_in(
+            [CheckIn(document_id=name, text=text) for name, text in zip(documents.ids, documents.texts)]
+        )
+    similar = np.array([verdict.similar for verdict in verdicts], np.bool_)
+    exact = np.array([verdict.relation is Relation.EXACT for verdict in verdicts], np.bool_)
+    best = best_before(documents, ~similar)
+    bands = {EQUAL: (1.0, np.inf)} | BANDS
+    flagged = {}
+    for band, (low, high) in bands.items():
+        among = similar[(best >= low) & (best < high)]
+        flagged[band] = Found(int(among.sum()), len(among))
+
+    number = {name: i for i, name in enumerate(documents.ids)}
+    matches = [(number[m.document_id], i, m.relation) for i, v in enumerate(verdicts) for m in v.matches]
+    sides = [np.array([match[side] for match in matches], np.int64) for side in (0, 1)]
+    true = documents.jaccard(sides[0], sides[1]) >= LEAST
+    true |= np.array([match[2] is Relation.EXACT for match in matches], np.bool_)
+    return StreamScores(
+        documents=len(documents),
+        flagged=flagged,
+        precise=Found(int((similar & (exact | (best >= LEAST))).sum()), int(similar.sum())),
+        named=Found(int(true.sum()), len(matches)),
+    )
+
+
+def best_before(documents: Documents, accepted: Flags) -> Floats:
+    """For each document the highest J with an earlier one that was accepted; 0 where none reaches LEAST."""
+    best = np.zeros(len(documents))
+    pairs = documents.alike
+    counts = accepted[pairs.left]
+    np.maximum.at(best, pairs.right[counts], pairs.jaccard[counts])
+    return best
+
+
+def cut(documents: Documents, lengths: Sequence[tuple[int, int]], *, most: int = 10_000) -> list[Documents]:
+    """Short texts: the distinct paragraphs of a set, in its order, by number of words; at most so many of a length.
+
+    Revisions of a document share most of their paragraphs and have edited the others, so these are as real as the
+    documents themselves.
+    """
+    seen: dict[str, tuple[int, str]] = {}
+    for text in documents.texts:
+        for lines in text.split("\n\n"):
+            found = words(lines)
+            if lengths[0][0] <= len(found) <= lengths[-1][1]:
+                seen.setdefault(" ".join(found), (len(found), lines))
+    sets = []
+    for low, high in lengths:
+        texts = [lines for count, lines in seen.values() if low <= count <= high][:most]
+        sets.append(Documents(f"{documents.name}, {low}-{high} words", [str(i) for i in range(len(texts))], texts))
+    return sets

@@ -1,0 +1,217 @@
+"""The tables by which the built-in profiles were chosen: one choice a table, all else as in `standard`.
+
+Every row is measured on every set and tells the worst of them: a recall is that of the set where it is lowest, among
+those with enough pairs in the band to tell; false pairs (J < .5) are added up. Paragraphs of the sets stand beside
+the sets themselves, because what is right for long documents may be wrong for short ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from gate.core import shingles, simhash
+from gate.core.methods import method_of
+from gate.core.profile import Profile, Weights
+from gate.core.profiles import BUILT_IN
+from gate.core.verify import PLACES
+from load import quality_scores as scores
+from load.quality_scores import BANDS, Candidates, Found, cut, texts_of
+from load.quality_tables import PRECISION, Row, Table
+from load.quality_truth import LEAST, Documents, Floats
+
+Told = Callable[[str], AbstractContextManager[None]]
+
+ENOUGH = 20  # pairs in a band: with fewer, one pair more or less says nothing
+SHOWN = (">= .9", ".8 - .9", ".7 - .8")
+WEIGHTS: tuple[Weights, ...] = ("count", "log", "set")
+RADII = (3, 6)
+WIDE_RADII = (8, 12)
+BINS = (64, 96, 128, 192, 256)
+THRESHOLDS = (0.55, 0.6, 0.65, 0.7, 0.75)
+BANDINGS = ((8, 4), (12, 4), (16, 4), (20, 4), (32, 4), (16, 3), (21, 3), (12, 5), (16, 5), (25, 5))
+CUTS = ((10, 20), (21, 50), (51, 100))  # from where `standard` compares at all
+LENGTHS = ((3, 3), (4, 4), (5, 6), (7, 9), (10, 12), (13, 16), (17, 24), (25, 50), (51, 100))
+
+STANDARD = BUILT_IN["standard"]
+FINGERPRINT = replace(STANDARD, name="fingerprint", method="simhash", resemblance=None)
+SKETCH = replace(STANDARD, name="sketch", method="minhash")
+WORD_STREAMS = (
+    *(replace(FINGERPRINT, gram=gram) for gram in (1, 2, 3, 4)),
+    *(replace(FINGERPRINT, gram=gram, drop_stop_words=True) for gram in (1, 2, 3)),
+    replace(FINGERPRINT, stream="soundex", gram=3),
+    replace(FINGERPRINT, stream="soundex", gram=1, drop_stop_words=True),
+    *(replace(FINGERPRINT, stream="characters", gram=gram) for gram in (5, 9)),
+)
+CHARACTER_STREAMS = tuple(replace(FINGERPRINT, stream="characters", gram=gram) for gram in (4, 5, 7, 9))
+SKETCH_STREAMS = (
+    *(replace(SKETCH, gram=gram) for gram in (1, 2, 3, 4, 5)),
+    replace(SKETCH, drop_stop_words=True),
+    replace(SKETCH, stream="soundex"),
+    *(replace(SKETCH, stream="characters", gram=gram) for gram in (5, 9, 15)),
+)
+
+
+def sweep(sets: Sequence[Documents], told: Told) -> list[Table]:
+    """All tables."""
+    with told("short texts: truth"):
+        short = [part for documents in sets for part in cut(documents, CUTS) if len(part.pairs) >= ENOUGH]
+    everything = [*sets, *short]
+    return [
+        fingerprint_table(sets, told, WORD_STREAMS, RADII),
+        fingerprint_table(sets, told, CHARACTER_STREAMS, WIDE_RADII),
+        stream_table(everything, told),
+        sketch_table(everything, told),
+        band_table(everything, told),
+        *length_tables(sets, told, ("standard", "simhash")),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """What one choice finds on all sets: recall and precision of the worst, and all that is false."""
+
+    recall: dict[str, Found]
+    precision: Found
+    called: int
+    false: int
+
+    def row(self) -> Row:
+        told: Row = dict(self.recall)
+        return told | {"false": self.false, "called": self.called, "precision": self.precision}
+
+
+def worst(sets: Sequence[Documents], found: Iterable[Candidates]) -> Worst:
+    recalls: dict[str, list[Found]] = {band: [] for band in SHOWN}
+    precisions: list[Found] = []
+    for documents, pairs in zip(sets, found, strict=True):
+        for band, share in scores.by_band(documents, pairs).items():
+            if band in recalls and share.of >= ENOUGH:
+                recalls[band].append(share)
+        precisions.append(Found(int((pairs.jaccard >= LEAST).sum()), len(pairs.jaccard)))
+    called, true = added(precisions).of, added(precisions).found
+    return Worst(
+        {band: lowest(shares) for band, shares in recalls.items()},
+        lowest([share for share in precisions if share.of >= ENOUGH]),
+        called,
+        called - true,
+    )
+
+
+def lowest(shares: Sequence[Found]) -> Found:
+    return min(shares, key=lambda share: share.found / share.of, default=Found(0, 0))
+
+
+def added(shares: Iterable[Found]) -> Found:
+    listed = list(shares)
+    return Found(sum(share.found for share in listed), sum(share.of for share in listed))
+
+
+def stream_of(profile: Profile) -> Row:
+    left_out = "stop words" if profile.drop_stop_words else "-"
+    return {"stream": profile.stream, "k": profile.gram, "left out": left_out}
+
+
+def fingerprint_table(sets: Sequence[Documents], told: Told, streams: Sequence[Profile], radii: Sequence[int]) -> Table:
+    rows: list[Row] = []
+    for profile in streams:
+        with told(f"SimHash, {', '.join(map(str, stream_of(profile).values()))}"):
+            features = [[shingles.features(t, profile) for t in texts_of(documents.texts)] for documents in sets]
+            for weights in WEIGHTS:
+                prints = [np.concatenate([simhash.fingerprints(part, weights) for part in one]) for one in features]
+                found = [within(documents, one, max(radii)) for documents, one in zip(sets, prints, strict=True)]
+                row = stream_of(profile) | {"weights": weights}
+                for radius in radii:
+                    near = worst(sets, [pairs.only(distances <= radius) for pairs, distances in found])
+                    row |= {f"{radius} bits: {band}": near.recall[band] for band in SHOWN[:2]}
+                    row[f"{radius} bits: false of called"] = f"{near.false:,} of {near.called:,}"
+                    row[f"{radius} bits: precision"] = near.precision
+                rows.append(row)
+    return Table(f"SimHash alone, within {' or '.join(map(str, radii))} bits; the sets only", rows)
+
+
+def within(documents: Documents, prints: shingles.Hashes, radius: int) -> tuple[Candidates, NDArray[np.uint8]]:
+    """All pairs of first documents whose fingerprints are within the radius, and their distances."""
+    bodies = [one.to_bytes(8, "little") for one in prints.tolist()]
+    found = scores.candidates(documents, method_of(replace(FINGERPRINT, radius=radius)), bodies)
+    return found, simhash.distance(prints[found.left], prints[found.right])
+
+
+def estimated(documents: Documents, profile: Profile) -> tuple[Candidates, Floats]:
+    """All candidates of a profile with its estimates of their resemblance."""
+    method = method_of(profile)
+    bodies = scores.sign(method, documents.texts)
+    found = scores.candidates(documents, method, bodies)
+    parts = [measures.resemblance for measures in scores.compared(method, bodies, found.left, found.right)]
+    estimates = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
+    return found, np.round(estimates, PLACES)
+
+
+def worst_at(sets: Sequence[Documents], found: Sequence[tuple[Candidates, Floats]], threshold: float) -> Worst:
+    """What a threshold of the estimates would call alike."""
+    return worst(sets, [pairs.only(estimates >= threshold) for pairs, estimates in found])
+
+
+def stream_table(sets: Sequence[Documents], told: Told) -> Table:
+    rows: list[Row] = []
+    for profile in SKETCH_STREAMS:
+        with told(f"MinHash, {', '.join(map(str, stream_of(profile).values()))}"):
+            found = [estimated(documents, profile) for documents in sets]
+            row = stream_of(profile) | {"threshold": "none up to .95"}
+            for threshold in np.arange(0.4, 0.96, 0.05).round(2).tolist():
+                result = worst_at(sets, found, threshold)
+                if (result.precision.share or 0.0) >= PRECISION:
+                    row |= {"threshold": f"{threshold:.2f}"} | result.row()
+                    break
+            rows.append(row)
+    return Table("MinHash of other streams, at the lowest threshold with a precision of 99.9 on every set", rows)
+
+
+def sketch_table(sets: Sequence[Documents], told: Told) -> Table:
+    rows: list[Row] = []
+    for bins in BINS:
+        with told(f"MinHash, {bins} bins"):
+            found = [estimated(documents, replace(SKETCH, bins=bins)) for documents in sets]
+            errors = np.concatenate([(estimates - pairs.jaccard)[pairs.jaccard >= LEAST] for pairs, estimates in found])
+            for threshold in THRESHOLDS:
+                row: Row = {"bins": bins, "deviation of the estimate": float(errors.std())}
+                rows.append(row | {"threshold": f"{threshold:.2f}"} | worst_at(sets, found, threshold).row())
+    return Table("MinHash, 16 bands of 4: bins and thresholds", rows)
+
+
+def band_table(sets: Sequence[Documents], told: Told) -> Table:
+    rows: list[Row] = []
+    with told("MinHash: bands and rows"):
+        method = method_of(SKETCH)
+        bodies = [scores.sign(method, documents.texts) for documents in sets]  # the same for all bands
+        for bands, band_rows in BANDINGS:
+            method = method_of(replace(SKETCH, bands=bands, rows=band_rows))
+            found = [scores.candidates(documents, method, one) for documents, one in zip(sets, bodies, strict=True)]
+            strangers = sum(int((pairs.jaccard < LEAST).sum()) for pairs in found)
+            row: Row = {"bands": bands, "rows": band_rows} | dict(worst(sets, found).recall)
+            rows.append(row | {"candidates J < .5 a document": strangers / max(sum(map(len, sets)), 1)})
+    return Table("MinHash, 128 bins: recall of the candidates by bands and rows", rows)
+
+
+def length_tables(sets: Sequence[Documents], told: Told, names: Sequence[str]) -> list[Table]:
+    """Short texts, with no minimum of features: where it has to be is seen by what goes wrong."""
+    cuts = [cut(documents, LENGTHS) for documents in sets]
+    tables = []
+    for name in names:
+        rows: list[Row] = []
+        with told(f"{name}: short texts"):
+            for n, (low, high) in enumerate(LENGTHS):
+                texts = [parts[n] for parts in cuts]
+                found = [scores.pairwise(documents, replace(BUILT_IN[name], min_features=1)) for documents in texts]
+                row: Row = {"words": f"{low} - {high}", "features": f"{low - 2} - {high - 2}"}
+                row["texts"] = sum(map(len, texts))
+                row |= {band: added(score.called[band] for score in found) for band in BANDS}
+                precise = added(score.precise for score in found)
+                rows.append(row | {"false": precise.of - precise.found, "precision": precise})
+        tables.append(Table(f"{name} on the sets' paragraphs, by length, without a minimum of features", rows))
+    return tables

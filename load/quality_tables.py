@@ -1,0 +1,152 @@
+"""Scores as tables: Markdown for people, rows for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gate.core.profile import Profile
+from load.quality_scores import BANDS, EQUAL, SLACK, Found, PairScores, StreamScores
+from load.quality_truth import LEAST
+
+Row = dict[str, Any]
+
+# What `standard` is chosen for: recall by band, and precision.
+TARGETS = {">= .9": 0.999, ".8 - .9": 0.99}
+PRECISION = 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of one shape. A value is a number, a text, or `Found`, which is shown as per cent and count."""
+
+    title: str
+    rows: Sequence[Row]
+
+    def markdown(self) -> str:
+        columns = list(dict.fromkeys(column for row in self.rows for column in row))
+        lines = [f"### {self.title}", "", _line(columns), _line(["---"] * len(columns))]
+        lines += [_line([shown(row.get(column)) for column in columns]) for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    def plain(self) -> list[Row]:
+        return [{column: _plain(value) for column, value in row.items()} for row in self.rows]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def shown(value: object) -> str:
+    if isinstance(value, Found):
+        return f"{per_cent(value.share)} ({value.of:,})" if value.of else "-"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def per_cent(share: float | None) -> str:
+    """Two places, rounded down: 99.996 is not 100."""
+    return "-" if share is None else f"{int(share * 10_000 + 1e-9) / 100:.2f}"
+
+
+def _plain(value: object) -> object:
+    return {"found": value.found, "of": value.of} if isinstance(value, Found) else value
+
+
+def recall_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table:
+    rows: list[Row] = []
+    for name, score in scores.items():
+        for stage, found in (("candidates", score.met), ("alike", score.called)):
+            rows.append({"set": name, "stage": stage} | {band: found[band] for band in (EQUAL, *BANDS)})
+    return Table(f"{profile.ref}, pairwise: recall in per cent, by band of J (pairs)", rows)
+
+
+def precision_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table:
+    rows: list[Row] = [
+        {
+            "set": name,
+            "documents": score.documents,
+            "candidates a document": score.candidates / score.documents if score.documents else None,
+            "of them J < .5": score.strangers / score.documents if score.documents else None,
+            "called alike": score.precise.of,
+            "false (J < .5)": score.precise.of - score.precise.found,
+            "precision J >= .5": score.precise,
+            f"precision J >= {strict_limit(profile):.2f}": score.strict,
+        }
+        for name, score in scores.items()
+    ]
+    return Table(f"{profile.ref}, pairwise: precision in per cent (pairs called alike)", rows)
+
+
+def strict_limit(profile: Profile) -> float:
+    """Down to where the stricter precision counts a pair as true."""
+    return LEAST if profile.resemblance is None else profile.resemblance - SLACK
+
+
+def stream_table(profile: Profile, scores: Mapping[str, StreamScores]) -> Table:
+    rows: list[Row] = [
+        {"set": name, "documents": score.documents}
+        | {band: score.flagged[band] for band in (EQUAL, *BANDS)}
+        | {
+            "flagged": score.precise.of,
+            "false": score.precise.of - score.precise.found,
+            "precision": score.precise,
+            "matches named": score.named,
+        }
+        for name, score in scores.items()
+    ]
+    return Table(
+        f"{profile.ref}, in the stream: documents flagged, per cent by their best J with an earlier accepted one", rows
+    )
+
+
+def plan_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table:
+    rows: list[Row] = []
+    for name, score in scores.items():
+        if any(score.met[band].of for band in BANDS):
+            rows.append({"set": name, "recall": "measured"} | {band: score.met[band] for band in BANDS})
+            rows.append({"set": name, "recall": "planned"} | {b: per_cent(score.planned[b]) for b in BANDS})
+    return Table(f"{profile.ref}: recall of the candidates beside what `gate plan` says of the same pairs", rows)
+
+
+def target_table(
+    profile: Profile, pairs: Mapping[str, PairScores], streams: Mapping[str, StreamScores] | None = None
+) -> Table:
+    """Where the targets are met and where not, and by how much."""
+    rows: list[Row] = []
+    for name, score in pairs.items():
+        rows += _held(name, "pairwise", score.called, score.precise)
+        if streams and name in streams:
+            rows += _held(name, "stream", streams[name].flagged, streams[name].precise)
+    return Table(f"{profile.ref}: the targets", rows)
+
+
+def _held(name: str, how: str, recall: Mapping[str, Found], precise: Found) -> list[Row]:
+    wanted = [(f"recall at {band}", recall[band], least) for band, least in TARGETS.items()]
+    wanted.append(("precision J >= .5", precise, PRECISION))
+    rows: list[Row] = [
+        {
+            "set": name,
+            "measured": how,
+            "target": f"{what}: {per_cent(least)}",
+            "reached": found,
+            "outcome": "reached"
+            if found.share is not None and found.share >= least
+            else f"missed by {per_cent(least - (found.share or 0.0))}",
+        }
+        for what, found, least in wanted
+        if found.of
+    ]
+    if not any(found.of for found in recall.values()):
+        rows = [
+            {
+                "set": name,
+                "measured": how,
+                "target": "no match at all",
+                "reached": f"{precise.of} matches",
+                "outcome": "reached" if not precise.of else f"missed by {precise.of}",
+            }
+        ]
+    return rows

@@ -1,0 +1,190 @@
+"""The truth that quality is measured against: documents, their exact resemblance, and labels to check it by.
+
+Resemblance J of two texts is that of their sets of 3-word shingles, words being runs of `\\w` in lower case. Nothing is
+hashed or estimated here: words are numbered, a shingle is three numbers, and every pair with J >= .5 is found by a join
+that is exact. It rests on one thing: order all shingles from the rarest to the commonest. If J >= t, then the first
+n - ceil(t n) + 1 shingles of the smaller set (of n) and as many of the other hold one in common, since otherwise more
+than (1 - t) n of the smaller set's would be missing in the other. Rare shingles meet seldom, so few pairs are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+GRAM = 3
+LEAST = 0.5  # of the pairs that count as alike at all
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of documents by number, the earlier one on the left, and the J of each."""
+
+    left: Ints
+    right: Ints
+    jaccard: Floats
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """A named set of documents in file order, and all that is true of them."""
+
+    name: str
+    ids: Sequence[str]
+    texts: Sequence[str] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def shingles(self) -> tuple[Ints, Ints]:
+        """Numbers of shingles, each document's distinct and ascending, back to back; and where each one's begin.
+        The rarer a shingle, the lower its number."""
+        vocabulary: dict[str, int] = {}
+        sets: list[Ints] = []
+        for text in self.texts:
+            numbered = [vocabulary.setdefault(word, len(vocabulary)) for word in words(text)]
+            sets.append(_packed(np.array(numbered, np.int64)))
+        starts = np.zeros(len(sets) + 1, np.int64)
+        np.cumsum([len(one) for one in sets], out=starts[1:])
+        packed = np.concatenate([*sets, np.empty(0, np.int64)])
+        distinct, numbers, counts = np.unique(packed, return_inverse=True, return_counts=True)
+        rank = np.empty(len(distinct), np.int64)
+        rank[np.argsort(counts, kind="stable")] = np.arange(len(distinct))
+        numbers = rank[numbers]
+        for begin, end in zip(starts.tolist(), starts[1:].tolist()):
+            numbers[begin:end].sort()
+        return numbers, starts
+
+    @cached_property
+    def first_equal(self) -> Ints:
+        """For each document the first one with the same set of shingles; itself, where it has none."""
+        numbers, starts = self.shingles
+        seen: dict[bytes, int] = {}
+        firsts = np.arange(len(self))
+        for i, (begin, end) in enumerate(zip(starts.tolist(), starts[1:].tolist())):
+            if end > begin:
+                firsts[i] = seen.setdefault(numbers[begin:end].tobytes(), i)
+        return firsts
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs with LEAST <= J, among the first documents of each group of equal ones."""
+        numbers, starts = self.shingles
+        sizes = np.diff(starts)
+        firsts = [i for i in range(len(self)) if self.first_equal[i] == i and sizes[i]]
+        prefix = {i: numbers[starts[i] : starts[i] + sizes[i] - ceil(LEAST * sizes[i]) + 1] for i in firsts}
+        flat = np.concatenate([*prefix.values(), np.empty(0, np.int64)])
+        owners = np.repeat(np.array(firsts, np.int64), [len(prefix[i]) for i in firsts])
+        order = np.argsort(flat, kind="stable")
+        flat, owners = flat[order], owners[order]
+        lefts, rights = [], []
+        for i in firsts:
+            begin = np.searchsorted(flat, prefix[i])
+            counts = np.searchsorted(flat, prefix[i], side="right") - begin
+            begin, counts = begin[counts > 1], counts[counts > 1]
+            met = owners[np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+            met = np.unique(met[met < i])
+            fits = np.minimum(sizes[met], sizes[i]) >= LEAST * np.maximum(sizes[met], sizes[i])
+            lefts.append(met[fits])
+            rights.append(np.full(fits.sum(), i))
+        left, right = (np.concatenate([*side, np.empty(0, np.int64)]) for side in (lefts, rights))
+        jaccard = self.jaccard(left, right)
+        kept = jaccard >= LEAST
+        return Pairs(left[kept], right[kept], jaccard[kept])
+
+    def jaccard(self, left: Ints, right: Ints) -> Floats:
+        """The exact J of any pairs; 0 where neither has a shingle."""
+        numbers, starts = self.shingles
+        sizes = np.diff(starts)
+        shared = np.zeros(len(left), np.int64)
+        present = np.zeros(int(numbers.max()) + 1 if len(numbers) else 1, np.bool_)
+        order = np.argsort(right, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(right[order])) + 1) if len(order) else []:
+            own = numbers[starts[right[group[0]]] : starts[right[group[0]] + 1]]
+            present[own] = True
+            for place, other in zip(group.tolist(), left[group].tolist()):
+                shared[place] = np.count_nonzero(present[numbers[starts[other] : starts[other + 1]]])
+            present[own] = False
+        union = sizes[left] + sizes[right] - shared
+        resembling: Floats = shared / np.maximum(union, 1)
+        return resembling
+
+    @cached_property
+    def alike(self) -> Pairs:
+        """All pairs with LEAST <= J among all documents: those of the firsts, for every member of their groups."""
+        groups: dict[int, list[int]] = {}
+        for i, first in enumerate(self.first_equal.tolist()):
+            groups.setdefault(first, []).append(i)
+        found: list[tuple[int, int, float]] = []
+        for group in groups.values():
+            found += [(a, b, 1.0) for n, b in enumerate(group) for a in group[:n]]
+        for a, b, jaccard in zip(self.pairs.left.tolist(), self.pairs.right.tolist(), self.pairs.jaccard.tolist()):
+            found += [(min(x, y), max(x, y), jaccard) for x in groups[a] for y in groups[b]]
+        table = np.array(found, np.float64).reshape(-1, 3)
+        return Pairs(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
+
+
+def words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _packed(numbered: Ints) -> Ints:
+    """The distinct shingles of a document, each as one number: 21 bits a word hold two million different words."""
+    if len(numbered) < GRAM:
+        return np.empty(0, np.int64)
+    if numbered.max() >= 1 << 21:
+        raise ValueError("more than two million different words; measure fewer documents at once")
+    return np.unique(numbered[:-2] << 42 | numbered[1:-1] << 21 | numbered[2:])
+
+
+def read(folder: Path) -> Documents:
+    """`docs.jsonl` of a folder: one object a line with at least `id` and `text`."""
+    ids, texts = [], []
+    with (folder / "docs.jsonl").open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                document = json.loads(line)
+                ids.append(str(document["id"]))
+                texts.append(str(document["text"]))
+            except (json.JSONDecodeError, KeyError, TypeError) as exc:
+                raise SystemExit(f"{folder}/docs.jsonl, line {number}: give an object with `id` and `text`") from exc
+    if len(set(ids)) < len(ids):
+        raise SystemExit(f"{folder}/docs.jsonl: an id stands twice; every document needs one of its own")
+    return Documents(folder.name, ids, texts)
+
+
+def labelled(folder: Path) -> Iterator[tuple[str, str, float]]:
+    """The pairs that a folder's label files list, with the J that they state."""
+    for path in sorted(folder.glob("*.tsv")):
+        header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        if header[:2] == ["a", "b"] and "jaccard_w3" in header:
+            column = header.index("jaccard_w3")
+            yield from ((row[0], row[1], float(row[column])) for row in rows)
+        elif header == ["id", "group"]:
+            yield from ((row[0], row[1], 1.0) for row in rows if row[0] != row[1])
+
+
+def disagreements(documents: Documents, labels: Sequence[tuple[str, str, float]]) -> int:
+    """How many labels state another J than was found here (to the four digits that they have), or an unknown id."""
+    number = {name: i for i, name in enumerate(documents.ids)}
+    known = [label for label in labels if label[0] in number and label[1] in number]
+    left, right = (np.array([number[label[side]] for label in known], np.int64) for side in (0, 1))
+    stated = np.array([label[2] for label in known])
+    wrong = np.abs(documents.jaccard(left, right) - stated) > 0.5e-4 + 1e-9
+    return len(labels) - len(known) + int(wrong.sum())
