@@ -3,12 +3,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench schemas clean servers
+.PHONY: help venv demo test check bench schemas readme clean servers
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n 2
 # Install Debian packages, as root or through sudo.
 apt = { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
   $$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends $(1); }
@@ -37,6 +37,9 @@ bench: .venv/.bench ## measure against the peers
 schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
 	$(BIN)/python schemas/generate.py
 
+readme: .venv/.dev ## write the outputs in README.md anew, from what the commands print
+	$(BIN)/python tests/test_readme.py
+
 clean: ## forget everything that was made
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build
 
@@ -46,6 +49,8 @@ servers:
 
 # Debian ships Python without venv; ask for the package only where it is missing.
 .venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'Python 3.11 or later is needed; if you have one, say so: make PYTHON=python3.12 ...' >&2; exit 1; }
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(call apt,python3-venv)
 	$(PYTHON) -m venv .venv
 
