@@ -19,7 +19,8 @@ help: ## what there is to make
 venv: .venv/.dev ## the virtual environment, with everything to develop
 
 demo: .venv/.runtime ## see the gate work, in a minute
-	$(BIN)/gate demo
+	@$(BIN)/gate demo
+	@printf '\nHere the command is %s; after "source %s" it is gate.\n' $(BIN)/gate $(BIN)/activate
 
 test: .venv/.dev servers ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
