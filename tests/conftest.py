@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,3 +18,11 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GATE_ variable in a developer's shell must not decide what a test sees."""
     for name in [name for name in os.environ if name.startswith("GATE_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory: no gate.toml of a developer reaches a command that is run there."""
+    folder = tmp_path_factory.mktemp("here")
+    monkeypatch.chdir(folder)
+    return folder

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 CANARY = "quetzalcoatl"  # stands in every document here, and must not be on stderr
 TEXT = f"{CANARY} {BREAD} {CANARY}"
 NOBODY = 65534
@@ -69,12 +71,12 @@ BAD_LINES = [
 
 
 @pytest.fixture
-def contents(folder_of_its_own: Path) -> Path:
-    (folder_of_its_own / "folder").mkdir()
-    (folder_of_its_own / "binary.bin").write_bytes(b"PK\0\1" + CANARY.encode())
-    (folder_of_its_own / "latin.txt").write_bytes(f"{CANARY} Stück".encode("latin-1"))
-    (folder_of_its_own / "long.txt").write_text(TEXT * 40)
-    return folder_of_its_own
+def contents(empty_folder: Path) -> Path:
+    (empty_folder / "folder").mkdir()
+    (empty_folder / "binary.bin").write_bytes(b"PK\0\1" + CANARY.encode())
+    (empty_folder / "latin.txt").write_bytes(f"{CANARY} Stück".encode("latin-1"))
+    (empty_folder / "long.txt").write_text(TEXT * 40)
+    return empty_folder
 
 
 @pytest.mark.parametrize(("bad", "reason", "said"), BAD_LINES)
@@ -159,7 +161,7 @@ def without_privileges() -> Iterator[None]:
 
 
 @pytest.fixture
-def public(folder_of_its_own: Path) -> Iterator[Path]:
+def public(empty_folder: Path) -> Iterator[Path]:
     """A folder that anybody may enter: those of pytest are private."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -168,7 +170,7 @@ def public(folder_of_its_own: Path) -> Iterator[Path]:
         gate("check", folder)  # whatever is imported late is imported before the privileges are gone
         os.chdir(folder)
         yield folder
-        os.chdir(folder_of_its_own)
+        os.chdir(empty_folder)
 
 
 def test_a_file_without_permission_is_told_and_the_rest_goes_on(public: Path) -> None:

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 
 def gate(*arguments: str | Path, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, ["compare", *map(str, arguments)], input=stdin)

@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 EDITED = LIGHTHOUSE.replace("three summers", "four summers")
 
 

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
 def event(document_id: str, text: str, **more: Any) -> str:

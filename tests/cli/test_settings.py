@@ -13,6 +13,8 @@ from gate.cli import main
 from gate.config import KEYS
 from gate.demo import BREAD, LIGHTHOUSE
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 
 def gate(*arguments: str | Path, stdin: str | None = None, **environ: str) -> Result:
     return CliRunner().invoke(main, [*map(str, arguments)], input=stdin, env=environ)

@@ -19,6 +19,8 @@ import pytest
 
 from gate.demo import BREAD, LIGHTHOUSE
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 COMMAND = [sys.executable, "-m", "gate"]
 COLUMNS = 100
 
