@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -336,7 +336,7 @@ def _checked(limits: Limits) -> Limits:
 
 def new_entry(content: bytes) -> int:
     """A number for one life of a content: 32 bits of its id, so that a store may keep both together, 32 at random."""
-    return int.from_bytes(content[:4], "big") << 32 | secrets.randbelow(2**32 - 1) + 1
+    return int.from_bytes(content[:4] + os.urandom(4), "big") or 1
 
 
 def _with_threshold(profile: Profile, threshold: float) -> Profile:

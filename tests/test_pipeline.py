@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import replace
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,7 +104,7 @@ def test_a_verdict_has_the_same_id_for_the_same_document_content_and_profile_and
 def test_where_one_field_ends_and_the_next_begins_counts_for_the_id() -> None:
     pipeline = Gate().pipeline
     claim = pipeline.sign([document("text", "ab")]).claims[0]
-    moved = replace(claim, document_id="a", content=b"b" + claim.content)
+    moved = msgspec.structs.replace(claim, document_id="a", content=b"b" + claim.content)
     assert pipeline.verdict_id(claim) != pipeline.verdict_id(moved)
 
 

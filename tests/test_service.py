@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -286,7 +285,10 @@ def test_an_explanation_is_the_verdict_but_for_the_features(opened: Open) -> Non
     with opened() as gate:
         verdicts = gate.check_in(FAMILY)
         explained = gate.explain(["a", "c", "f", "nobody"])
-    by_id = {name: [replace(v, features=None) for v in verdicts if v.document_id == name] for name in ("a", "c", "f")}
+    by_id = {
+        name: [msgspec.structs.replace(v, features=None) for v in verdicts if v.document_id == name]
+        for name in ("a", "c", "f")
+    }
     assert explained == [by_id["a"], by_id["c"], by_id["f"], []]
 
 

@@ -25,8 +25,9 @@ late finds no registration to be had, and takes its postings back.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gate.core.judge import EXACT, Answer, Known, decode_answer, encode_answer, judge
 from gate.core.methods import Method
@@ -50,8 +51,7 @@ async def in_turn(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
             step.close()  # what an error left unstarted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One document before the index."""
 
     document_id: str
@@ -62,8 +62,7 @@ class Claim:
     degraded: tuple[Degraded, ...] = ()  # what its signature left out
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """An answer, the records of the entries that it names, and whether what comes later will meet the document."""
 
     answer: Answer
