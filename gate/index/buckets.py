@@ -90,7 +90,7 @@ class Buckets:
     def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         owners = entries[_runs(entries)[0]].tolist()
         if not self._appended.isdisjoint(owners) or _repeats(keys, entries, tags):
-            fresh = self._missing(keys, entries, tags)
+            fresh = self.missing(keys, entries, tags)
             keys, entries, tags = keys[fresh], entries[fresh], tags[fresh]
         if not len(keys):
             return
@@ -117,7 +117,7 @@ class Buckets:
         if self._wasted > max(self._end // 2, SMALL):
             self._write_anew()
 
-    def _missing(self, keys: Keys, entries: Keys, tags: Keys) -> Places:
+    def missing(self, keys: Keys, entries: Keys, tags: Keys) -> Places:
         """Which postings are new: not in their bucket, and not earlier in this call."""
         _, first = np.unique(np.stack((keys, entries, tags), axis=1), axis=0, return_index=True)
         first.sort()
@@ -177,6 +177,17 @@ class Buckets:
         if self._withdrawn > max(self.total, SMALL):  # so that the set does not grow with all that was ever there
             standing = self._pool[_ranges(self._rows["begin"], self._rows["length"])]
             self._appended, self._withdrawn = set(standing["entry"].tolist()), 0
+
+    def some(self, table: int, bucket: int, most: int) -> tuple[tuple[Keys, Keys, Keys], int]:
+        """Keys, entries and tags of buckets of a table from that one on, about `most` of them, and the bucket to go on
+        with; 0: there are no more."""
+        rows = self._rows[self._first_row[table] + bucket : self._first_row[table] + self._buckets[table]]
+        past = 1 + int(np.searchsorted(np.cumsum(rows["length"]), most))
+        begins, counts = rows["begin"][:past], rows["length"][:past]
+        postings = self._pool.take(_ranges(begins, counts))
+        numbers = np.arange(bucket, bucket + len(counts), dtype=np.uint64)
+        keys = np.repeat(np.uint64(table) << _UPPER | numbers, counts)
+        return (keys, postings["entry"].copy(), postings["tag"].copy()), bucket + past if past < len(rows) else 0
 
     def _rows_of(self, keys: Keys) -> Places:
         """The row of each key's bucket, 0 where its table is not so long."""

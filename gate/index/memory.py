@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from threading import Lock
 
 from gate.index.buckets import Buckets
+from gate.index.memory_walk import MemoryWalk
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 
@@ -169,6 +170,9 @@ class MemoryStore:
         else:
             self._documents.pop(document_id, None)
         return not left
+
+    def walk(self) -> MemoryWalk:
+        return MemoryWalk(self)
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -34,6 +34,8 @@ import numpy as np
 
 from gate.errors import ConfigError
 from gate.index.sqlite_file import atomic, translated, use_log
+from gate.index.sqlite_rows import entry_of, held_by, records_of, signed
+from gate.index.sqlite_walk import SqliteWalk
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 FORMAT = 1
@@ -60,10 +62,6 @@ INSERT INTO held (document, content, place, stamp, version)
 VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4)
 """
 _STAMP = "UPDATE held SET stamp = ?, answer = ? WHERE document = ? AND content = ?"
-_RECORDS = """
-SELECT entry, content, holders, body, ticket, duplicate_of, dead FROM entries
-WHERE entry IN (SELECT value FROM json_each(?))
-"""
 _READ = """
 SELECT asked.key, postings.entry, postings.tag FROM json_each(?1) AS asked
 CROSS JOIN postings ON postings.key = asked.value AND postings.number > ?2 LIMIT ?3
@@ -174,7 +172,7 @@ class SqliteStore:
 
     async def records(self, entries: Sequence[int]) -> list[Record | None]:
         with self._transaction("DEFERRED") as connection:
-            found = _records(connection, entries)
+            found = records_of(connection, entries)
         return list(map(found.get, entries))
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
@@ -204,9 +202,9 @@ class SqliteStore:
             connection.executemany(
                 "UPDATE entries SET ticket = ?, duplicate_of = ? "
                 "WHERE entry = ? AND NOT dead AND ticket = 0 AND duplicate_of = 0",
-                [(one.ticket, _signed(one.duplicate_of), _signed(one.entry)) for one in registrations],
+                [(one.ticket, signed(one.duplicate_of), signed(one.entry)) for one in registrations],
             )
-            found = _records(connection, [one.entry for one in registrations])
+            found = records_of(connection, [one.entry for one in registrations])
         standing = (found.get(one.entry) for one in registrations)
         return [None if record is None or record.dead else record for record in standing]
 
@@ -216,17 +214,17 @@ class SqliteStore:
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         with self._transaction("DEFERRED") as connection:
-            return [_entry_of(connection, content) for content in contents]
+            return [entry_of(connection, content) for content in contents]
 
     async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._transaction("DEFERRED") as connection:
-            return [_held(connection, document_id) for document_id in document_ids]
+            return [held_by(connection, document_id) for document_id in document_ids]
 
     async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._transaction("IMMEDIATE") as connection:
             voided = [(VOID, document_id) for document_id in document_ids]
             connection.executemany("UPDATE held SET answer = ? WHERE document = ?", voided)
-            return [_held(connection, document_id) for document_id in document_ids]
+            return [held_by(connection, document_id) for document_id in document_ids]
 
     async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
         with self._transaction("IMMEDIATE") as connection:
@@ -234,9 +232,9 @@ class SqliteStore:
 
     async def bury(self, entries: Sequence[int]) -> list[Record | None]:
         with self._transaction("IMMEDIATE") as connection:
-            numbers = [(_signed(entry),) for entry in entries]
+            numbers = [(signed(entry),) for entry in entries]
             connection.executemany("UPDATE entries SET dead = 1 WHERE entry = ?", numbers)
-            found = _records(connection, entries)
+            found = records_of(connection, entries)
         return list(map(found.get, entries))
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
@@ -245,16 +243,19 @@ class SqliteStore:
             connection.executemany("DELETE FROM postings WHERE key = ? AND entry = ?", rows)
 
     async def erase(self, entries: Sequence[int]) -> None:
-        numbers = [(_signed(entry),) for entry in entries]
+        numbers = [(signed(entry),) for entry in entries]
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany(_UNPOINT, numbers)
             connection.executemany("DELETE FROM entries WHERE entry = ? AND dead", numbers)
 
     async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
-        gone = [(document_id, one.content, _signed(one.stamp)) for document_id, held in holdings for one in held]
+        gone = [(document_id, one.content, signed(one.stamp)) for document_id, held in holdings for one in held]
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", gone)
-            return [not _held(connection, document_id) for document_id, _ in holdings]
+            return [not held_by(connection, document_id) for document_id, _ in holdings]
+
+    def walk(self) -> SqliteWalk:
+        return SqliteWalk(self)
 
     async def close(self) -> None:
         with self._lock:
@@ -273,40 +274,10 @@ class SqliteStore:
         }
 
 
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number
-
-
-def _unsigned(number: int) -> int:
-    return number + (1 << 64) if number < 0 else number
-
-
-def _records(connection: sqlite3.Connection, entries: Iterable[int]) -> dict[int, Record]:
-    asked = json.dumps(list(map(_signed, entries)))
-    rows = connection.execute(_RECORDS, (asked,))
-    records = {}
-    for number, content, holders, body, ticket, duplicate_of, dead in rows:
-        entry, held_by = _unsigned(number), tuple(Holder(*holder) for holder in json.loads(holders))
-        records[entry] = Record(entry, content, held_by, body, ticket, _unsigned(duplicate_of), bool(dead))
-    return records
-
-
-def _held(connection: sqlite3.Connection, document_id: str) -> tuple[Held, ...]:
-    rows = connection.execute(
-        "SELECT content, version, answer, stamp FROM held WHERE document = ? ORDER BY place", (document_id,)
-    )
-    return tuple(Held(content, version, answer, _unsigned(stamp)) for content, version, answer, stamp in rows)
-
-
-def _entry_of(connection: sqlite3.Connection, content: bytes) -> int | None:
-    row = connection.execute("SELECT entry FROM contents WHERE content = ?", (content,)).fetchone()
-    return None if row is None else _unsigned(row[0])
-
-
 def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
     document_id, version, content, entry, body, share = wish
-    run, number = connection.execute, _signed(entry)
-    held = _held(connection, document_id)
+    run, number = connection.execute, signed(entry)
+    held = held_by(connection, document_id)
     others = tuple(one.content for one in held if one.content != content)
     mine = next((one for one in held if one.content == content), None)
     if mine is None:
@@ -317,7 +288,7 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
         if kept is not None:
             return Standing(None, kept, others)
     holder = Holder(document_id, version)
-    standing = _entry_of(connection, content)
+    standing = entry_of(connection, content)
     if standing is None:
         record = Record(entry, content, (holder,), body)
         fields = (number, content, json.dumps(record.holders), body)
@@ -327,7 +298,7 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
             raise ValueError(f"entry {entry} is in use; an entry's number is never used twice") from exc
         run("INSERT INTO contents VALUES (?, ?)", (content, number))
     else:
-        record = _records(connection, [standing])[standing]
+        record = records_of(connection, [standing])[standing]
         if share and not record.dead and all(one.document_id != document_id for one in record.holders):
             record = _keep(connection, record._replace(holders=(*record.holders, holder)))
     return Standing(record, None, others)
@@ -348,7 +319,7 @@ def _remember(
 
 
 def _disown(connection: sqlite3.Connection, entry: int, document_id: str) -> Record | None:
-    record = _records(connection, [entry]).get(entry)
+    record = records_of(connection, [entry]).get(entry)
     if record is None or record.dead:
         return record
     left = tuple(holder for holder in record.holders if holder.document_id != document_id)
@@ -356,6 +327,6 @@ def _disown(connection: sqlite3.Connection, entry: int, document_id: str) -> Rec
 
 
 def _keep(connection: sqlite3.Connection, record: Record) -> Record:
-    row = (json.dumps(record.holders), record.dead, _signed(record.entry))
+    row = (json.dumps(record.holders), record.dead, signed(record.entry))
     connection.execute("UPDATE entries SET holders = ?, dead = ? WHERE entry = ?", row)
     return record
