@@ -2,7 +2,7 @@
 
     a key       table (1 byte) | number of the bucket (3 bytes)
     a posting   entry (8 bytes) | tag (as many bytes as its table needs)
-    the log     size of a posting (1 byte) | key | posting | key | posting ...
+    the log     seal (8 bytes) | size of a posting (1 byte) | key | posting | key | posting ...
 
 A shard of a key is told by the lowest bits of its bucket's number.
 """
@@ -116,8 +116,8 @@ def unpack_log(keys: Keys, logged: Sequence[bytes]) -> Triples:
     """The postings of the log that stand under one of the keys; a key asked for twice gets them twice."""
     columns = []
     for item in logged:
-        size = item[0]
-        rows = np.frombuffer(item, np.uint8, offset=1).reshape(-1, size + 4)
+        size = item[8]
+        rows = np.frombuffer(item, np.uint8, offset=9).reshape(-1, size + 4)
         wide = np.zeros((len(rows), 8), np.uint8)
         wide[:, : size - 8] = rows[:, 12:]
         columns.append(

@@ -6,18 +6,18 @@
     redis+cluster://h1:6379,h2:6379                         rediss+cluster://
 
 User and password stand before the host, as everywhere (`redis://user:password@host`), or come from the settings
-`redis_username` and `redis_password`, which are never shown.
+`redis_username` and `redis_password`, which are never shown. A database stands behind the host (`/0`), or in `?db=0`.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import msgspec
-from redis import exceptions as redis_errors
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
@@ -27,7 +27,7 @@ from redis.backoff import NoBackoff
 from gate.core.methods import Room
 from gate.errors import ConfigError, Unavailable
 from gate.index.redis.layout import FORMAT, GENERATIONS, Layout, View, chunks_of, page_bits_for
-from gate.index.redis.link import Client, Link, Patience, Watcher, translated
+from gate.index.redis.link import Client, Link, Patience, Watcher, close, translating
 from gate.index.redis.store import RedisStore
 
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
@@ -40,65 +40,103 @@ SENTINEL_PORT = 26379
 class Redising:
     """How to talk to Redis, and what a new index is planned for."""
 
-    connections: int = 8  # of one process; a batch uses one at a time
+    connections: int = 8  # of one process, to each server; a batch uses two at a time
     timeout_seconds: float = 5.0  # of one round trip: a batch of 256 takes milliseconds, a failover seconds
     expected_documents: int = 1_000_000  # of a new index; ten times as many still work, in more memory each
     allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass without a word
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
+    sentinel_username: str | None = None  # of the Sentinels, where they ask for one
+    sentinel_password: str | None = field(default=None, repr=False)
     ca_file: str | None = None
     patience: Patience = field(default_factory=Patience)
 
 
 def is_redis_url(text: str) -> bool:
-    return text.partition("://")[0] in SCHEMES
+    """Whether an index is meant to be on a server: a scheme that nobody knows is a slip, not the path of a file."""
+    return "://" in text
 
 
 def shown(url: str) -> str:
-    """The URL for people: without its password."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    """The URL for people: without its user and password, wherever an @ may have slipped to."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def client_for(url: str, settings: Redising) -> Client:
     """A client that has not connected yet. ConfigError: there is something wrong with the URL."""
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
-        raise ConfigError(f"index: {parts.scheme}:// is no scheme of an index; choose one of {', '.join(SCHEMES)}")
+    parts = _parts(url)
+    tls = parts.scheme.startswith("rediss")
     options: dict[str, Any] = {
         "socket_timeout": settings.timeout_seconds,
         "socket_connect_timeout": settings.timeout_seconds,
+        "retry": Retry(NoBackoff(), 0),  # the link tries again, and counts it
+    }
+    if tls and settings.ca_file:
+        if not Path(settings.ca_file).is_file():
+            raise ConfigError(f"redis_ca_file: there is no file {settings.ca_file}")
+        options["ssl_ca_certs"] = settings.ca_file
+    to_data = options | {
         "username": settings.username or (unquote(parts.username) if parts.username else None),
         "password": settings.password or (unquote(parts.password) if parts.password else None),
-        "retry": Retry(NoBackoff(), 0),  # the link tries again, and counts it
         "client_name": "gate",
+        "max_connections": settings.connections + 1,  # what the link does not use is for the view
     }
-    tls = parts.scheme.startswith("rediss")
-    if tls and settings.ca_file:
-        options["ssl_ca_certs"] = settings.ca_file
     if parts.scheme.endswith("+cluster"):
+        if parts.path.strip("/") not in ("", "0") or parts.query:
+            raise ConfigError("index: a Redis Cluster has one database only: leave out what stands behind its hosts")
         nodes = [ClusterNode(host, port) for host, port in _hosts(parts, DEFAULT_PORT)]
-        return RedisCluster(startup_nodes=nodes, ssl=tls, max_connections=settings.connections, **options)
-    database = _database(parts)
+        return RedisCluster(startup_nodes=nodes, ssl=tls, **to_data)
     if parts.scheme.endswith("+sentinel"):
-        name = parts.path.strip("/").partition("/")[0]
-        if not name:
-            raise ConfigError("index: a Sentinel URL names its master: redis+sentinel://host:26379/mymaster/0")
-        watched = {"socket_timeout": settings.timeout_seconds}
-        sentinel: Any = Sentinel(_hosts(parts, SENTINEL_PORT), sentinel_kwargs=watched)  # type: ignore[no-untyped-call]
-        master: Redis = sentinel.master_for(name, db=database, ssl=tls, **options)
-        return master
-    pool: dict[str, Any] = {
-        "max_connections": settings.connections,
-        "timeout": settings.timeout_seconds,
-        "db": database,
-    }
+        to_sentinel = {"username": settings.sentinel_username, "password": settings.sentinel_password, "ssl": tls}
+        return _master(parts, options | to_sentinel, to_data | {"ssl": tls})
+    return Redis.from_pool(BlockingConnectionPool(timeout=settings.timeout_seconds, **_server(parts, tls), **to_data))
+
+
+def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, Any]) -> Redis:
+    """Whatever is the master now, by the word of the Sentinels."""
+    name, _, number = parts.path.strip("/").partition("/")
+    if not name:
+        raise ConfigError("index: a Sentinel URL names its master: redis+sentinel://host:26379/mymaster/0")
+    hosts = _hosts(parts, SENTINEL_PORT)
+    sentinel: Any = Sentinel(hosts, sentinel_kwargs=to_sentinel)  # type: ignore[no-untyped-call]
+    master: Redis = sentinel.master_for(unquote(name), db=_database(number, parts), **to_data)
+    return master
+
+
+def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:
+    """Where a single server is."""
     if parts.scheme == "unix":
-        pool |= {"connection_class": UnixDomainSocketConnection, "path": unquote(parts.path)}
-    else:
-        [(host, port)] = _hosts(parts, DEFAULT_PORT)
-        pool |= {"connection_class": SSLConnection if tls else Connection, "host": host, "port": port}
-    return Redis.from_pool(BlockingConnectionPool(**pool, **options))
+        if not parts.path.strip("/"):
+            raise ConfigError("index: a socket's URL names its path: unix:///run/redis/redis.sock")
+        place = {"connection_class": UnixDomainSocketConnection, "path": unquote(parts.path)}
+        return place | {"db": _database("", parts)}
+    hosts = _hosts(parts, DEFAULT_PORT)
+    if len(hosts) > 1:
+        raise ConfigError(f"index: {parts.scheme}:// names one host; more are for a Cluster or for Sentinels")
+    place = {"connection_class": SSLConnection if tls else Connection, "host": hosts[0][0], "port": hosts[0][1]}
+    return place | {"db": _database(parts.path.strip("/"), parts)}
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of a URL. Messages quote nothing of it but its scheme: a password may be anywhere in a wrong one."""
+    scheme, found, _ = url.partition("://")
+    if not found or scheme not in SCHEMES:
+        told = f"{scheme}:// is no scheme of an index" if found else "that is no URL"
+        raise ConfigError(f"index: {told}; choose one of {', '.join(SCHEMES)}")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ConfigError("index: the host of that URL cannot be read; write host:port, or [::1]:port") from None
+    if "@" in parts.path + parts.query + parts.fragment and scheme != "unix":
+        raise ConfigError(
+            "index: there is an @ behind the host of that URL: in a user or a password write %2F for /, %3F for ?, "
+            "%23 for # and %40 for @, or use the setting redis_password"
+        )
+    unknown = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if name != "db"]
+    if unknown or parts.fragment:
+        raise ConfigError("index: a Redis URL ends in ?db=0 or nothing; the rest are settings (redis_...)")
+    return parts
 
 
 def _hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
@@ -107,22 +145,17 @@ def _hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
         host, colon, port = one.rpartition(":")
         if one.endswith("]") or not colon:
             host, port = one, str(default_port)
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ConfigError(f"index: {one or 'an empty host'} is no host of a Redis URL; write host:port")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ConfigError("index: a host of that URL is missing or wrong; write host:port, with a port below 65536")
         hosts.append((host.strip("[]"), int(port)))
     return hosts
 
 
-def _database(parts: SplitResult) -> int:
-    if parts.scheme == "unix":
-        number = dict(parse_qsl(parts.query)).get("db", "0")
-    else:
-        number = parts.path.strip("/").rpartition("/")[2] if parts.path.count("/") > 1 else parts.path.strip("/")
-        if parts.scheme.endswith("+sentinel") and parts.path.strip("/").count("/") == 0:
-            number = "0"
-    if number and not number.isdigit():
-        raise ConfigError(f"index: {number!r} is no number of a Redis database; write redis://host:port/0")
-    return int(number or 0)
+def _database(number: str, parts: SplitResult) -> int:
+    number = number or dict(parse_qsl(parts.query)).get("db", "0")
+    if not number.isascii() or not number.isdigit():
+        raise ConfigError("index: the number of a Redis database is wrong; write redis://host:port/0")
+    return int(number)
 
 
 async def open_store(
@@ -143,25 +176,26 @@ async def open_store(
         prefix = f"gate:{profile_ref}"
         view = await agreed_view(client, prefix, digest, room.body, settings, shown(url))
     except BaseException:
-        await client.aclose()
+        await close(client)
         raise
-    link = Link(client, patience=settings.patience, watcher=watcher)
+    link = Link(client, calls=settings.connections, patience=settings.patience, watcher=watcher)
     return RedisStore(link, prefix=prefix, view=view, room=room, max_bucket=max_bucket)
 
 
 async def _look_at_server(client: Client, url: str, settings: Redising) -> None:
-    """Refuse a server that is too old, or that would drop parts of an index by itself."""
-    try:
+    """Refuse a server that is too old, is of another kind, or would drop parts of an index by itself."""
+    with translating(url):
         if isinstance(client, RedisCluster):
             await client.initialize()
             replies = await client.execute_command("INFO", target_nodes=RedisCluster.PRIMARIES)
             servers = list(replies.values()) if isinstance(next(iter(replies.values())), dict) else [replies]
         else:
             servers = [await client.info()]
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        told = translated(exc)
-        raise type(told)(f"{url}: {told}") if isinstance(told, ConfigError | Unavailable) else told from exc
     for server in servers:
+        if server.get("redis_mode") == "sentinel":
+            raise ConfigError(f"{url}: this is a Sentinel: use redis+sentinel://host:port/name-of-the-master")
+        if server.get("redis_mode") == "cluster" and not isinstance(client, RedisCluster):
+            raise ConfigError(f"{url}: this is a node of a Redis Cluster: use redis+cluster://")
         version = str(server.get("redis_version", "0"))
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             raise ConfigError(f"{url}: Redis {version} is too old; {'.'.join(map(str, OLDEST))} or later is needed")
@@ -181,14 +215,12 @@ async def agreed_view(client: Client, prefix: str, digest: str, body_bytes: int,
     pages = page_bits_for(settings.expected_documents, fields_each)
     made = View(FORMAT, digest, pages, GENERATIONS[0], started=time.time())
     keys = [key + b"v" for key in Layout(prefix, 0).prefixes]
-    try:
+    with translating(url):
         # The first shard decides: whoever lost there makes the others say the same.
         await client.set(keys[0], made.encode(), nx=True)
         first = await client.get(keys[0]) or b""
         for key in keys[1:]:
             await client.set(key, first, nx=True)
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        raise translated(exc) from exc
     try:
         view = msgspec.json.decode(first, type=View)
     except msgspec.DecodeError as exc:

@@ -1,4 +1,4 @@
-"""The way to Redis: one pipeline of script calls at a time, what may be tried again, and errors by what they ask for.
+"""The way to Redis: pipelines of script calls, what may be tried again, and errors by what they ask for.
 
 Every script is idempotent, so a call whose reply was lost is simply sent again.
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
+import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib.resources import files
@@ -17,13 +20,15 @@ from typing import Any, NamedTuple, Protocol
 from redis import exceptions as redis_errors
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.sentinel import MasterNotFoundError, SentinelConnectionPool
 
-from gate.errors import ConfigError, Stale, Unavailable
+from gate.errors import ConfigError, GateError, Stale, Unavailable
 
 Client = Redis | RedisCluster
-
-
 Argument = bytes | str | int
+
+# What redis-py raises: that a Cluster cannot be reached is none of its own errors.
+_RAISED = (redis_errors.RedisError, redis_errors.RedisClusterException, OSError, TimeoutError)
 
 
 class Script(NamedTuple):
@@ -83,17 +88,28 @@ class Patience:
 
 
 class Link:
-    """Script calls, many at a time, over one client."""
+    """Script calls over one client, at most `calls` at a time: a call takes one connection, on a Cluster one a node."""
 
-    def __init__(self, client: Client, *, patience: Patience | None = None, watcher: Watcher | None = None) -> None:
+    def __init__(
+        self, client: Client, *, calls: int = 8, patience: Patience | None = None, watcher: Watcher | None = None
+    ) -> None:
         self.client = client
+        self._room = asyncio.Semaphore(calls)  # whoever finds no connection waits for one, whatever the client does
         self._patience = patience or Patience()
         self._watcher: Watcher = watcher or Silent()
         self._given_up = 0
         self._rest_until = 0.0
 
-    async def call(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
-        """What the script returned for each share. Nothing is known of the outcome when it raises."""
+    async def call(
+        self,
+        script: Script,
+        head: Sequence[Argument],
+        shares: Sequence[Share],
+        *,
+        again: Sequence[Argument] = (),
+    ) -> list[Any]:
+        """What the script returned for each share; `again` is the head from the second try on, where it differs.
+        Nothing is known of the outcome when it raises."""
         if not shares:
             return []
         if self._rest_until and time.monotonic() < self._rest_until:
@@ -102,19 +118,34 @@ class Link:
         for attempt in range(self._patience.retries + 1):
             begun = time.monotonic()
             try:
-                replies = await self._send(script, head, shares)
+                async with self._room:
+                    replies = await self._send(script, again if attempt and again else head, shares)
             except Unavailable as exc:
                 self._watcher.failed(script.name, exc.code)
+                if not isinstance(exc, Stale):
+                    await self._look_around()
                 if attempt == self._patience.retries or isinstance(exc, Stale):
                     self._note(failed=not isinstance(exc, Stale))
                     raise
-                await asyncio.sleep(delay)
+                # Not all at the same time: whatever took the server away took it from every process at once.
+                await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - it guards no secret
                 delay = min(2 * delay, self._patience.longest_backoff_seconds)
             else:
                 self._watcher.round_trip(script.name, time.monotonic() - begun)
                 self._note(failed=False)
                 return replies
         raise AssertionError("unreachable")
+
+    async def _look_around(self) -> None:
+        """Ask a Cluster anew who holds which slots: redis-py does not, after a pipeline of its broke."""
+        if isinstance(self.client, RedisCluster):
+            try:
+                await self.client.nodes_manager.initialize()
+            except _RAISED:
+                return  # nobody answers; the next try says so
+
+    async def close(self) -> None:
+        await close(self.client)
 
     def _note(self, *, failed: bool) -> None:
         before = self._rest_until
@@ -142,13 +173,11 @@ class Link:
         return [answer for reply in replies for answer in reply]
 
     async def _pipeline(self, command: str, what: str, calls: Sequence[Sequence[Argument]]) -> list[Any]:
-        try:
+        with translating():
             pipe = pipeline_of(self.client)
             for arguments in calls:
                 pipe.execute_command(command, what, *arguments)
             replies: list[Any] = await pipe.execute(raise_on_error=False)
-        except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-            raise translated(exc) from exc
         return replies
 
 
@@ -157,26 +186,68 @@ def pipeline_of(client: Client) -> Any:
     return client.pipeline() if isinstance(client, RedisCluster) else client.pipeline(transaction=False)
 
 
-def translated(exc: Exception) -> Exception:
-    """A library's error as the gate's. Only its first words are kept: the rest may quote a command and its ids."""
-    reason = str(exc).partition("\n")[0]
-    if isinstance(exc, redis_errors.ResponseError) and reason.startswith("STALE"):
-        return Stale("the generations of the index changed; the batch is claimed again")
-    if isinstance(exc, redis_errors.ResponseError) and reason.startswith("ENTRY"):
-        return ValueError("an entry is in use; an entry's number is never used twice")
+async def close(client: Client) -> None:
+    """Close a client, and the ways to the Sentinels that it asked."""
+    await client.aclose()
+    pool = None if isinstance(client, RedisCluster) else client.connection_pool
+    if isinstance(pool, SentinelConnectionPool):
+        for sentinel in pool.sentinel_manager.sentinels:
+            await sentinel.aclose()
+
+
+@contextmanager
+def translating(url: str = "") -> Iterator[None]:
+    """Raise the gate's errors instead of the library's, with the URL before them where one is given."""
+    try:
+        yield
+    except _RAISED as exc:
+        told = translated(exc)
+        raise type(told)(f"{url}: {told}") if url and isinstance(told, GateError) else told from exc
+
+
+def translated(exc: BaseException) -> Exception:
+    """A library's error as the gate's. Nothing of its words is kept: they may quote a command and its ids."""
+    reason = str(exc)
+    if isinstance(exc, redis_errors.RedisClusterException):
+        if isinstance(exc.__cause__, _RAISED):  # what the last node said
+            return translated(exc.__cause__)
+        if "Cluster mode is not enabled" in reason:
+            return ConfigError("this server is not part of a Redis Cluster: use redis:// for a single one")
+        return Unavailable("the Redis Cluster is not whole: some of its slots are on no master that answers")
+    if _has(exc, ssl.SSLCertVerificationError):
+        return ConfigError("the server's certificate cannot be trusted: set redis_ca_file to that of its authority")
     if isinstance(exc, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
         return ConfigError("Redis refuses the user or the password: set the ones that its ACL knows")
-    if isinstance(exc, redis_errors.NoPermissionError):
+    if isinstance(exc, MasterNotFoundError):
+        return Unavailable("no Sentinel knows a living master of that name: check it, or wait for the failover to end")
+    if isinstance(exc, redis_errors.ResponseError):
+        return _answered(exc, reason)
+    return Unavailable(f"Redis does not answer ({type(exc).__name__}): check that it runs and can be reached")
+
+
+def _answered(exc: redis_errors.ResponseError, reason: str) -> Exception:
+    """What a server said when it did not do what it was asked."""
+    if reason.startswith("STALE"):
+        return Stale("the generations of the index changed; the batch is claimed again")
+    if reason.startswith("ENTRY"):
+        return ValueError("an entry is in use; an entry's number is never used twice")
+    if isinstance(exc, redis_errors.NoPermissionError) or "ACL failure" in reason or "can't run this command" in reason:
         return ConfigError(
             "Redis does not let this user do what an index needs: allow it ~gate:* and +@read +@write +@scripting +info"
         )
-    if isinstance(exc, redis_errors.OutOfMemoryError):
+    if isinstance(exc, redis_errors.OutOfMemoryError) or reason.startswith("OOM"):
         return Unavailable("Redis is out of memory: raise its maxmemory, or drop a generation")
     if isinstance(exc, redis_errors.ReadOnlyError):
         return Unavailable("Redis is a read-only replica: connect to the master, or wait for the failover to end")
-    passing = ("LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "BUSY", "MISCONF", "UNKILLABLE")
-    if isinstance(exc, redis_errors.ResponseError) and not reason.startswith(passing):
-        if isinstance(exc, redis_errors.ClusterDownError | redis_errors.TryAgainError | redis_errors.MovedError):
-            return Unavailable("the Redis Cluster is moving or down; try again")
-        return exc  # a bug: let it be seen
-    return Unavailable(f"Redis does not answer ({type(exc).__name__}): check that it runs and can be reached")
+    moving = redis_errors.ClusterDownError | redis_errors.TryAgainError | redis_errors.AskError
+    if isinstance(exc, moving) or "non local key" in reason:  # that is what a script meets in a slot that moves
+        return Unavailable("the Redis Cluster is moving a slot of this index, or is down; try again")
+    passing = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "MISCONF", "UNKILLABLE")
+    if reason.startswith(passing):
+        return Unavailable(f"Redis cannot work now ({reason.partition(' ')[0]}): see what its log says")
+    return exc  # a bug: let it be seen
+
+
+def _has(exc: BaseException | None, kind: type[BaseException]) -> bool:
+    """Whether an error is of a kind, or was brought about by one that is."""
+    return exc is not None and (isinstance(exc, kind) or _has(exc.__cause__ or exc.__context__, kind))

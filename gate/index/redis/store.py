@@ -77,7 +77,7 @@ class RedisStore:
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet
         self._bodies: OrderedDict[int, bytes] = OrderedDict()
-        self._marks: OrderedDict[int, dict[int, int]] = OrderedDict()  # where the log of each shard stood
+        self._marks: OrderedDict[int, dict[int, bytes]] = OrderedDict()  # where the log of each shard stood
         self._next_mark = 1
         self._use(view)
 
@@ -143,15 +143,13 @@ class RedisStore:
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         places = {} if since is None else self._marks.get(since, {})
         split = Split(keys)
-        asked = [
-            (shard, packed((b"%d" % places[shard] if shard in places else b"", part))) for shard, part in split.parts
-        ]
+        asked = [(shard, packed((places.get(shard, b""), part))) for shard, part in split.parts]
         replies = await self._call(READ, asked, self._limit, self._widths.sizes)
         pieces: list[bytes] = []
         logged: list[bytes] = []
         mark = {}
         for (shard, part), (place, kind, *found) in zip(split.parts, replies, strict=True):
-            mark[shard] = int(place)
+            mark[shard] = place
             count = len(part) // 4
             if kind == b"tail":
                 logged += found
@@ -163,7 +161,7 @@ class RedisStore:
         parts = [triples, unpack_log(keys, logged)] if logged else [triples]
         return Postings(*by_key(keys, *parts), self._keep_mark(mark), capped)
 
-    def _keep_mark(self, places: dict[int, int]) -> int:
+    def _keep_mark(self, places: dict[int, bytes]) -> int:
         number = self._next_mark
         self._next_mark += 1
         self._marks[number] = places
@@ -179,7 +177,8 @@ class RedisStore:
         self._unappended -= owners  # should the call fail, the next one has to look what is there already
         told = rows_by_shard(keys, entries, tags, self._widths.of(keys))
         shares = [(shard, packed(parts)) for shard, parts in told.items()]
-        await self._call(APPEND, shares, self._limit, LOGGED_APPENDS, "new" if new else "again")
+        head = (self._limit, LOGGED_APPENDS, "new" if new else "again")
+        await self._call(APPEND, shares, *head, again=(*head[:-1], "again"))
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
         shares = [(shard, packed((rows,))) for shard, rows in entries_by_shard(keys, entries)]
@@ -195,6 +194,7 @@ class RedisStore:
     async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
         if any(one.ticket and one.duplicate_of for one in registrations):
             raise ValueError("a registration is a ticket or a duplicate, not both")
+        self._unappended.difference_update(one.entry for one in registrations)  # a duplicate never appends
         places = [self._layout.place_of_entry(one.entry) for one in registrations]
         items = [
             (page, field_of(entry), life_of(entry), encode_registration(ticket=ticket, duplicate_of=duplicate_of))
@@ -202,15 +202,13 @@ class RedisStore:
         ]
         replies = await self._each(REGISTER, [shard for shard, _ in places], items)
         stand = [one.entry for one, reply in zip(registrations, replies, strict=True) if reply]
-        unknown = [entry for entry in stand if entry not in self._bodies]
-        fetched = dict(zip(unknown, await self.records(unknown), strict=True)) if unknown else {}
-        return [
-            None if not reply else fetched.get(one.entry) or self._with_body(one.entry, reply)
-            for one, reply in zip(registrations, replies, strict=True)
-        ]
-
-    def _with_body(self, entry: int, value: bytes) -> Record:
-        return decode_record(field_of(entry), value, b"")._replace(body=self._bodies[entry])
+        bodies = {entry: self._bodies[entry] for entry in stand if entry in self._bodies}
+        unknown = [entry for entry in stand if entry not in bodies]
+        found: dict[int, Record | None] = dict(zip(unknown, await self.records(unknown), strict=True))
+        for (entry, *_), reply in zip(registrations, replies, strict=True):
+            if entry in bodies:
+                found[entry] = decode_record(field_of(entry), reply, b"")._replace(body=bodies[entry])
+        return [found.get(one.entry) for one in registrations]
 
     async def records(self, entries: Sequence[int]) -> list[Record | None]:
         return [self._decoded(reply) if reply else None for reply in await self._find_entries(entries)]
@@ -228,6 +226,7 @@ class RedisStore:
 
     def _decoded(self, reply: Sequence[bytes]) -> Record:
         record = decode_record(reply[1], reply[2], b"".join(reply[3:]))
+        self._highest_ticket = max(self._highest_ticket, record.ticket)
         self._note_body(record.entry, record.body)
         return record
 
@@ -307,7 +306,7 @@ class RedisStore:
         return now - started if started else 0.0
 
     async def close(self) -> None:
-        await self._link.client.aclose()
+        await self._link.close()
 
     # Calls.
 
@@ -366,11 +365,17 @@ class RedisStore:
                 answers[i] = reply
         return answers
 
-    async def _call(self, script: Script, shares: Sequence[tuple[int, bytes]], *head: Argument) -> list[Any]:
+    async def _call(
+        self,
+        script: Script,
+        shares: Sequence[tuple[int, bytes]],
+        *head: Argument,
+        again: Sequence[Argument] = (),
+    ) -> list[Any]:
         """Run a script on each shard with its share of the items; what each shard returned."""
         try:
             keyed = [(self._prefixes[shard], items) for shard, items in shares]
-            return await self._link.call(script, (*self._head, *head), keyed)
+            return await self._link.call(script, (*self._head, *head), keyed, again=(*self._head, *(again or head)))
         except Stale:
             self._use(await current_view(self._link.client, self._prefixes))
             raise  # whoever claims begins again: what it has read was read under another view

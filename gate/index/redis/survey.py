@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from redis import exceptions as redis_errors
 
 from gate.index.redis.buckets import Widths
 from gate.index.redis.layout import View
-from gate.index.redis.link import Client, pipeline_of, translated
+from gate.index.redis.link import Client, pipeline_of, translating
 from gate.index.redis.views import scan
 
 SAMPLED = 32  # one key of so many is weighed: MEMORY USAGE costs as much as all the rest
@@ -21,7 +20,7 @@ async def survey(client: Client, prefixes: Sequence[bytes], view: View, widths: 
     found: dict[str, list[int]] = {"b": [], "r": [], "d": []}
     weighed: dict[str, list[int]] = {"b": [], "r": [], "d": []}
     others = 0
-    try:
+    with translating():
         for prefix in prefixes:
             async for keys in scan(client, prefix + b"*"):
                 kinds = [_kind(key, prefix, view) for key in keys]
@@ -46,8 +45,6 @@ async def survey(client: Client, prefixes: Sequence[bytes], view: View, widths: 
                     found[kind].append(size)
                     if n % SAMPLED == 0:
                         weighed[kind].append(await client.memory_usage(key, samples=0) or 0)
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        raise translated(exc) from exc
     buckets = np.array(found["b"] or [0])
     bytes_of = {kind: round(len(found[kind]) * float(np.mean(weighed[kind] or [0]))) for kind in found}
     return {

@@ -11,7 +11,8 @@ windows old.
 
 Each change goes to the first shard and then to the others, and is in all of them before the next one begins. A call
 under another view than the shard's is refused, so a process that has slept through a change can neither read nor
-write by what it knew. Whoever finds a shard behind the first brings it up: the process that began may have died.
+write by what it knew. Whoever finds a shard behind another brings it up: the process that began may have died, or a
+failover lost a change that was in. A shard without a view has lost more than that, and nobody goes on as if it had not.
 """
 
 from __future__ import annotations
@@ -21,27 +22,24 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
-from redis import exceptions as redis_errors
 from redis.asyncio.cluster import RedisCluster
 
 from gate.errors import Stale, Unavailable
 from gate.index.redis.layout import GENERATIONS, View
-from gate.index.redis.link import Client, translated
+from gate.index.redis.link import Client, translating
 
 ADVANCE = files(__package__).joinpath("lua", "advance.lua").read_text()
 PAGE = 1000  # keys that one SCAN looks at
 
 
 async def current_view(client: Client, prefixes: Sequence[bytes]) -> View:
-    """The view of the first shard, brought to the others."""
-    try:
-        first, view = await _seen(client, prefixes[0])
-        for prefix in prefixes[1:]:
-            there = await _get(client, prefix)
-            if not there or msgspec.json.decode(there, type=View).epoch < view.epoch:
-                await _advance(client, prefix, there, first)
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        raise translated(exc) from exc
+    """The latest view of all shards, brought to those that are behind."""
+    with translating():
+        seen = [await _seen(client, prefix) for prefix in prefixes]
+        latest, view = max(seen, key=lambda pair: pair[1].epoch)
+        for prefix, (there, its_view) in zip(prefixes, seen, strict=True):
+            if its_view.epoch < view.epoch:
+                await _advance(client, prefix, there, latest)
     return view
 
 
@@ -60,7 +58,7 @@ async def rotate(client: Client, prefixes: Sequence[bytes], *, now: float) -> Vi
 async def purge(client: Client, prefixes: Sequence[bytes], generation: str) -> int:
     """Remove every key of a generation that nobody reads any more; how many there were."""
     gone = 0
-    try:
+    with translating():
         for prefix in prefixes:
             async for keys in scan(client, prefix + generation.encode() + b"*"):
                 gone += await client.unlink(*keys)
@@ -68,8 +66,6 @@ async def purge(client: Client, prefixes: Sequence[bytes], generation: str) -> i
             hot = [name for name in crowded if name.startswith(generation.encode())]
             if hot:
                 await client.srem(prefix + b"h", *hot)
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        raise translated(exc) from exc
     return gone
 
 
@@ -89,16 +85,15 @@ async def scan(client: Client, pattern: bytes) -> AsyncIterator[list[bytes]]:
 
 
 async def _seen(client: Client, prefix: bytes) -> tuple[bytes, View]:
-    seen = await _get(client, prefix)
+    seen = await client.get(prefix + b"v") or b""
+    seen = seen if isinstance(seen, bytes) else seen.encode()
     try:
         return seen, msgspec.json.decode(seen, type=View)
     except msgspec.DecodeError as exc:
-        raise Unavailable("the index is gone; open it again") from exc
-
-
-async def _get(client: Client, prefix: bytes) -> bytes:
-    seen = await client.get(prefix + b"v") or b""
-    return seen if isinstance(seen, bytes) else seen.encode()
+        raise Unavailable(
+            "the index, or a part of it, is gone from Redis: restore it, or open it again and fill it with "
+            "`gate index rebuild`"
+        ) from exc
 
 
 async def _advance(client: Client, prefix: bytes, seen: bytes, wanted: bytes) -> bool:
@@ -107,11 +102,9 @@ async def _advance(client: Client, prefix: bytes, seen: bytes, wanted: bytes) ->
 
 async def _change(client: Client, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
     """One step, in all shards when it returns. `Stale`: somebody else was faster; look again."""
-    try:
+    with translating():
         seen, there = await _seen(client, prefixes[0])
         wanted = msgspec.structs.replace(view, epoch=view.epoch + 1, **changes)
         if there != view or not await _advance(client, prefixes[0], seen, wanted.encode()):
             raise Stale("somebody else is changing the generations of this index")
-    except (redis_errors.RedisError, OSError, TimeoutError) as exc:
-        raise translated(exc) from exc
     return await current_view(client, prefixes)

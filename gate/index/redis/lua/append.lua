@@ -20,6 +20,8 @@ local function there(key, posting, size)
   return false
 end
 
+local clock = redis.call('TIME')
+local seal = struct.pack('<d', clock[1] * 1000000 + clock[2]) -- tells this append from any other in its place
 local logged = 0
 while more() do
   local size, rows = string.byte(field()), field()
@@ -30,7 +32,7 @@ while more() do
       if redis.call('APPEND', p .. head .. key, posting) > crowded then redis.call('SADD', p .. 'h', head .. key) end
     end
   end
-  logged = redis.call('RPUSH', p .. 'l', string.char(size) .. rows)
+  logged = redis.call('RPUSH', p .. 'l', seal .. string.char(size) .. rows)
 end
 local surplus = logged - ARGV[4]
 if surplus > 0 then

@@ -4,19 +4,27 @@
 -- ARGV[4]  sizes   of a posting, by table, a byte each
 -- items    since (a place in the log of appends; '' reads whole buckets), and the keys of the buckets, 4 bytes each
 --
+-- A place in the log is the seal of the append before it (8 bytes) and its number; '' where the log is empty. The seal
+-- is looked at again: where a failover lost the end of the log, other appends stand in the places of the lost ones.
+--
 -- Returns {next place in the log, 'whole', bucket, ...} in the order of generations and then keys,
 --      or {next place in the log, 'tail', appended, ...} with what append.lua logged.
 local base = tonumber(redis.call('GET', p .. 'a') or 0)
 local past = base + redis.call('LLEN', p .. 'l')
+local last = redis.call('LINDEX', p .. 'l', -1)
+local place = last and string.sub(last, 1, 8) .. string.format('%.0f', past) or ''
 
-local since, keys = tonumber(field()), field()
+local since, keys = field(), field()
 
-if since and since >= base then
-  local logged = since < past and redis.call('LRANGE', p .. 'l', since - base, -1) or {}
-  return {tostring(past), 'tail', unpack(logged)}
+if since ~= '' then
+  local number = tonumber(string.sub(since, 9))
+  local logged = number > base and redis.call('LRANGE', p .. 'l', number - base - 1, -1) or {}
+  if logged[1] and string.sub(logged[1], 1, 8) == string.sub(since, 1, 8) then
+    return {place, 'tail', unpack(logged, 2)}
+  end
 end
 
-answer = {tostring(past), 'whole'}
+answer = {place, 'whole'}
 local hot = {}
 for _, key in ipairs(redis.call('SMEMBERS', p .. 'h')) do hot[key] = true end
 local crowded = next(hot) ~= nil
