@@ -107,18 +107,20 @@ class Index:
         outcomes, records = await self._replay(claims, standings)
 
         looking = {i: _seen_by(claims[i], r) for i, r in records.items() if not _is_copy(claims[i], r)}
-        sights = {i: Sight() for i in records} | await self._look(first, looking)
+        sights = await self._look(first, looking)
         await self._see_originals({i: r for i, r in looking.items() if r.duplicate_of}, sights)
 
         fresh = {i: r for i, r in looking.items() if not r.registered}
-        copies = {i: r for i, r in fresh.items() if self._profile.index != "all" and sights[i].ahead_of(None)}
+        copies = {i: fresh[i] for i, sight in sights.items() if i in fresh and sight.ahead_of(None)}
+        if self._profile.index == "all":
+            copies = {}
         entrants = {i: r for i, r in fresh.items() if i not in copies}
         holding = {i: r for i, r in looking.items() if r.ticket}
         records |= await self._register_copies(copies, sights)
         records |= await self._enter_and_reread(entrants, holding, sights, first)
 
         judged = {
-            i: self._judge(claims[i], record, sights[i], earlier_versions=bool(standings[i].others))
+            i: self._judge(claims[i], record, sights.get(i), earlier_versions=bool(standings[i].others))
             for i, record in records.items()
             if record.registered
         }
@@ -178,7 +180,7 @@ class Index:
     # 2. Read and help.
 
     async def _look(self, reading: Reading, viewers: Mapping[int, Record]) -> dict[int, Sight]:
-        """What is alike to each viewer, and registered: by itself, or with our help."""
+        """What is alike to each viewer that met anybody, and registered: by itself, or with our help."""
         met = await self._neighbours.meet(reading, viewers)
         if len(met.litter[0]):  # what a crash left of a deletion
             await self._store.withdraw(*met.litter)
@@ -196,12 +198,12 @@ class Index:
 
     async def _see_originals(self, copies: dict[int, Record], sights: dict[int, Sight]) -> None:
         """A registered duplicate always sees its original, even where a capped bucket hides it."""
-        missing = {i: r for i, r in copies.items() if r.duplicate_of not in sights[i].alike}
+        missing = {i: r for i, r in copies.items() if i not in sights or r.duplicate_of not in sights[i].alike}
         living = await self._living({record.duplicate_of for record in missing.values()})
         for i, record in missing.items():
             if original := living.get(record.duplicate_of):
                 measures = self._method.compare([record.body], [original.body])
-                sights[i].alike[original.entry] = (original, likeness(measures, 0))
+                sights.setdefault(i, Sight()).alike[original.entry] = (original, likeness(measures, 0))
 
     # 3. Claim.
 
@@ -251,12 +253,13 @@ class Index:
             if stands is not None and stands.ticket == wish.ticket
         }
         for i, later in (await self._look(tail, own)).items():
-            sights[i].add(later)
+            sights.setdefault(i, Sight()).add(later)
         return own
 
     # 5. Judge and remember.
 
-    def _judge(self, claim: Claim, record: Record, sight: Sight, *, earlier_versions: bool) -> Outcome:
+    def _judge(self, claim: Claim, record: Record, sight: Sight | None, *, earlier_versions: bool) -> Outcome:
+        sight = sight or Sight()
         ahead = [(record, EXACT)] if _is_copy(claim, record) else sight.ahead_of(record.ticket or None)
         answer = judge(
             claim.document_id,
@@ -326,15 +329,15 @@ class Index:
             if i not in outcomes:
                 records[i] = there
         looking = {i: record for i, record in records.items() if not _is_copy(claims[i], record)}
-        sights = {i: Sight() for i in records} | await self._glance(looking)
+        sights = await self._glance(looking)
         for i, record in records.items():
             others = any(one.content != claims[i].content for one in documents[i])
-            outcomes[i] = self._judge(claims[i], record, sights[i], earlier_versions=others)
+            outcomes[i] = self._judge(claims[i], record, sights.get(i), earlier_versions=others)
         return [outcomes[i] for i in range(len(claims))]
 
     async def alike(self, body: bytes) -> Sight:
         """Everything that is alike to a body, whoever owns it."""
-        return (await self._glance({0: Record(0, b"", (Holder("", None),), body)}))[0]
+        return (await self._glance({0: Record(0, b"", (Holder("", None),), body)})).get(0, Sight())
 
     async def _glance(self, viewers: Mapping[int, Record]) -> dict[int, Sight]:
         """Look, and help nobody."""

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gate.core.bands import Probes
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.verify import Likeness, verify
-from gate.index.store import Keys, Postings, Record, Store
+from gate.index.store import Keys, Record, Store
 from gate.limits import Limits
 from gate.model import Degraded
+
+# Probed at a time. A wide radius has a thousand probes a document, with a dozen postings each: more would neither fit
+# into the memory that a batch may take nor into a core's cache. Usual profiles have fewer in a whole batch.
+PROBES = 16_384
 
 
 @dataclass(slots=True)
@@ -41,18 +45,21 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The buckets of some documents as they were at one time: `who` are the documents, in the order of the rows."""
+    """Postings that answer the probes of some documents: posting i, in bucket `keys[i]`, answers `who[rows[i]]`."""
 
     who: Sequence[int]
-    probes: Probes
-    postings: Postings | None  # None: none of the documents has a bucket
+    rows: NDArray[np.int64]
+    keys: Keys
+    entries: Keys
+    capped: list[int]  # rows of documents that may not have been shown everything
+    mark: int | None  # None: none of the documents has a bucket
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """Who met whom: sights without likeness yet, the pairs that are alike, and postings without a record."""
 
-    sights: dict[int, Sight]
+    sights: dict[int, Sight]  # of those who met anybody
     alike: list[tuple[int, Record, Likeness]]
     litter: tuple[Keys, Keys]
 
@@ -69,36 +76,44 @@ class Neighbours:
     async def read(self, bodies: Mapping[int, bytes], *, since: Reading | None = None) -> Reading:
         """Read every bucket where something alike may be kept, or what came to it since an earlier reading of it."""
         probes = self._method.probes(list(bodies.values()))
-        if not len(probes):
-            return Reading(list(bodies), probes, None)
-        mark = None if since is None or since.postings is None else since.postings.mark
-        return Reading(list(bodies), probes, await self._store.read(probes.keys, since=mark))
+        mark = None if since is None else since.mark
+        found: list[tuple[NDArray[np.int64], Keys]] = []
+        capped: set[int] = set()
+        marks: list[int] = []
+        for first in range(0, len(probes), PROBES):
+            keys = probes.keys[first : first + PROBES]
+            postings = await self._store.read(keys, since=mark)
+            probe_of = np.repeat(np.arange(first, first + len(keys)), postings.counts)
+            differing = np.bitwise_count(postings.tags ^ probes.tags.take(probe_of))
+            close = np.flatnonzero(differing <= probes.radii.take(probe_of))
+            found.append((probe_of[close], postings.entries[close]))
+            marks.append(postings.mark)
+            if postings.capped.any():
+                capped.update(probes.rows[first : first + len(keys)][postings.capped].tolist())
+        if not marks:
+            none = np.empty(0, np.uint64)
+            return Reading(list(bodies), np.empty(0, np.int64), none, none, [], None)
+        met, entries = (np.concatenate(column) for column in zip(*found, strict=True))
+        # The first mark is the oldest: what came after it, to whatever bucket, is read again by it.
+        return Reading(list(bodies), probes.rows[met], probes.keys[met], entries, sorted(capped), marks[0])
 
     async def meet(self, reading: Reading, viewers: Mapping[int, Record]) -> Meeting:
         """What is alike to each viewer. Entries of one owner are versions of one document, never alike."""
-        sights = {i: Sight() for i in viewers}
-        probes, postings = reading.probes, reading.postings
-        nothing = Meeting(sights, [], (np.empty(0, np.uint64), np.empty(0, np.uint64)))
-        if postings is None or not viewers:
-            return nothing
-        for row in set(probes.rows[postings.capped].tolist()):
-            if reading.who[row] in viewers:
-                sights[reading.who[row]].degraded.add(Degraded.BUCKET_CAPPED)
-
-        probe_of = np.repeat(np.arange(len(probes)), postings.counts)
-        close = np.bitwise_count(postings.tags ^ probes.tags[probe_of]) <= probes.radii[probe_of]
-        own = np.array([viewers[i].entry if i in viewers else 0 for i in reading.who], np.uint64)
-        watched = np.array([i in viewers for i in reading.who], np.bool_)
-        rows = probes.rows[probe_of]
-        kept = np.flatnonzero(close & watched[rows] & (postings.entries != own[rows]))
-        if not len(kept):
-            return nothing
-        rows, entries = rows[kept], postings.entries[kept]
-        known = await self._known(np.unique(entries).tolist())
+        who = reading.who
+        sights: dict[int, Sight] = {}
+        for row in reading.capped:
+            if who[row] in viewers:
+                sights[who[row]] = Sight(degraded={Degraded.BUCKET_CAPPED})
+        own = np.array([viewers[i].entry if i in viewers else 0 for i in who], np.uint64)
+        kept = reading.entries != own[reading.rows]
+        if len(viewers) < len(who):
+            kept &= np.array([i in viewers for i in who], np.bool_)[reading.rows]
+        rows, keys, entries = reading.rows[kept], reading.keys[kept], reading.entries[kept]
+        known = await self._known(np.unique(entries).tolist()) if len(entries) else {}
 
         pairs: dict[tuple[int, int], Record] = {}
         for row, entry in dict.fromkeys(zip(rows.tolist(), entries.tolist(), strict=True)):
-            i, other = reading.who[row], known.get(entry)
+            i, other = who[row], known[entry]
             if (
                 other is None
                 or other.dead
@@ -106,17 +121,18 @@ class Neighbours:
                 or other.owner.document_id == viewers[i].owner.document_id
             ):
                 continue
-            if len(sights[i].candidates) >= self._limits.max_candidates:
-                sights[i].degraded.add(Degraded.CANDIDATES_CAPPED)
+            sight = sights.setdefault(i, Sight())
+            if len(sight.candidates) >= self._limits.max_candidates:
+                sight.degraded.add(Degraded.CANDIDATES_CAPPED)
                 continue
-            sights[i].candidates.add(entry)
+            sight.candidates.add(entry)
             pairs[i, entry] = other
         found = verify(
             self._method, self._profile, [viewers[i].body for i, _ in pairs], [other.body for other in pairs.values()]
         )
         alike = [(i, other, how) for ((i, _), other), how in zip(pairs.items(), found, strict=True) if how is not None]
-        gone = np.isin(entries, np.array([e for e in known if known[e] is None], np.uint64))
-        return Meeting(sights, alike, (probes.keys[probe_of[kept[gone]]], entries[gone]))
+        gone = np.isin(entries, np.array([entry for entry in known if known[entry] is None], np.uint64))
+        return Meeting(sights, alike, (keys[gone], entries[gone]))
 
     async def _known(self, entries: list[int]) -> dict[int, Record | None]:
         return dict(zip(entries, await self._store.records(entries), strict=True))
