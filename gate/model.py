@@ -41,6 +41,10 @@ class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: str | None = None
     source: str | None = None
 
+    def __repr__(self) -> str:
+        """Without the text: whatever logs a check-in must not log that."""
+        return f"CheckIn(document_id={self.document_id!r}, version={self.version!r}, source={self.source!r})"
+
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A known document that is alike, and by how much. Measures that a method cannot tell are None."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import BUILT_IN, BadDocument, CheckIn, ConfigError, Gate, Limits, Profile, Relation, Verdict
+from gate import BUILT_IN, BadDocument, CheckIn, ConfigError, Gate, Limits, Profile, Relation, Verdict, service
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE, corpus
 
 EDITED = LIGHTHOUSE.replace("two goats", "seven geese")
@@ -131,6 +132,11 @@ def test_a_check_judges_and_leaves_no_trace(opened: Open) -> None:
     assert {key: before[key] for key in ("documents", "entries", "postings")} == {
         key: after[key] for key in ("documents", "entries", "postings")
     }
+
+
+def test_a_document_that_is_printed_does_not_show_its_text() -> None:
+    assert "lighthouse" not in repr(FAMILY[0])
+    assert repr(FAMILY[0]).startswith("CheckIn(document_id='a'")
 
 
 def test_no_documents_get_no_verdicts() -> None:
@@ -367,8 +373,12 @@ def test_a_secret_changes_every_signature_and_opens_its_own_index_only(tmp_path:
         Gate(secret=b"x" * 65)
 
 
+def test_the_example_of_the_class_holds() -> None:
+    assert doctest.testmod(service).failed == 0
+
+
 def test_one_string_where_a_list_belongs_is_a_mistake_and_not_a_list_of_letters() -> None:
-    gate = Gate()
-    for method in (gate.similar, gate.similar_to, gate.explain, gate.delete):
+    one = Gate()
+    for method in (one.similar, one.similar_to, one.explain, one.delete):
         with pytest.raises(TypeError, match="a list of strings"):
             method("text")

@@ -27,7 +27,8 @@ def main() -> None:
       0  all went well
       1  some documents could not be judged (or, with check --fail-on-similar, some are similar)
       2  a wrong option, setting, profile or index; nothing was changed
-      3  the index does not answer now; try again
+      3  the index does not answer now, or an output cannot be written; try again
+      130, 141  interrupted, or nobody reads the output any more; begin again at any time
     """
 
 

@@ -22,7 +22,7 @@ What to try next:
   gate plan --documents 10000000                           what a large index costs and finds"""
 
 
-@click.command()
+@click.command(short_help="See the gate work on a small corpus with planted copies.")
 @click.option("--seed", default=7, show_default=True, help="Another seed draws other strangers.")
 @click.option(
     "--strangers", default=40, show_default=True, type=click.IntRange(0, 100_000), help="Unrelated documents."

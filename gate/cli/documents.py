@@ -31,7 +31,7 @@ from gate.pipeline import batches
 from gate.service import Gate
 
 
-@click.command()
+@click.command(short_help="Check text files in, and show the verdict on each.")
 @click.argument(
     "paths",
     metavar="FILES|FOLDER...",
@@ -54,9 +54,10 @@ def check(
       gate check *.md --fail-on-similar             for a script or a commit hook
       gate check new/ --index notes.sqlite --dry-run
 
-    Every file is a document; its id is its path relative to the folder. The files are compared with each other and,
-    with --index, with all that was checked in before. A file whose content has changed since is a revision of itself.
-    Files that cannot be read are told and the rest goes on (exit code 1). Hidden files are left out.
+    Every file is a document. Its id is its path relative to the folder, or as it is given where files or several
+    folders are named. The files are compared with each other and, with --index, with all that was checked in before; a
+    file whose content has changed since is a revision of itself. Files that cannot be read are told and the rest goes
+    on (exit code 1). Hidden files are left out.
     """
     settings = load(options)
     named = list(files.find(paths))
@@ -106,7 +107,7 @@ def _table(found: list[Verdict], *, only_similar: bool, unread: int) -> None:
     out.print(Text(f"{show.tally(found)}{skipped}."))
 
 
-@click.command()
+@click.command(short_help="Find what in the index is like a document, or like a file.")
 @click.argument("what", metavar="ID|FILE")
 @click.option(
     "--threshold",
@@ -127,7 +128,7 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
 
     A threshold below the profile's finds what the index brings together, which is less the less alike it is: `gate
     plan` tells how much. Documents that were refused as copies are not in the index, unless the profile says
-    index = "all"; ask for their original instead.
+    index = "all": from a copy its original is found, but not the other way round.
     """
     settings = load(options)
     with open_index(settings) as gate:
@@ -142,7 +143,7 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
     else:
         out.print(Text(f"Nothing in the index is like {show.printable(what)}."))
         if settings.profile.index == "principals":
-            out.print(Text("Copies that were refused are not kept there: ask for one of them to find its original."))
+            out.print(Text("Copies that were refused are not kept there; ask for a copy, and its original is found."))
 
 
 def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, settings: Settings) -> list[Match]:
@@ -157,7 +158,7 @@ def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, s
     return gate.similar([text], threshold=threshold)[0]
 
 
-@click.command()
+@click.command(short_help="Say why a document got its verdict.")
 @click.argument("document_id", metavar="ID")
 @common()
 def explain(document_id: str, *, options: Options) -> None:
@@ -192,7 +193,7 @@ def _unknown(document_id: str, settings: Settings) -> ConfigError:
     )
 
 
-@click.command()
+@click.command(short_help="Forget documents.")
 @click.argument("document_ids", metavar="ID...", nargs=-1, required=True)
 @common()
 def delete(document_ids: tuple[str, ...], *, options: Options) -> None:

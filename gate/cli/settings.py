@@ -19,7 +19,7 @@ from gate.core.profile import Profile
 TRIED = "tried"  # the name of a profile that has been changed by hand, to see what would happen
 
 
-@click.command()
+@click.command(short_help="Tell what a profile costs and finds.")
 @click.option(
     "--documents",
     metavar="N",

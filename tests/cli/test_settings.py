@@ -47,6 +47,23 @@ COMMANDS = [
 ]
 
 
+# Help
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_teaches_by_example(command: tuple[str, ...]) -> None:
+    name = tuple(word for word in command if not word.endswith(".toml") and word not in ("a", "."))
+    said = gate(*name, "--help").stdout
+    assert f"\n    gate {' '.join(name)}" in said
+    assert "--json" in said
+
+
+def test_the_help_of_all_commands_is_whole_and_tells_the_exit_codes() -> None:
+    said = gate("--help").stdout
+    assert "..." not in said.partition("Commands:")[2]
+    assert "Exit codes:" in said
+
+
 # Layers
 
 
