@@ -97,8 +97,13 @@ class Gate:
         self._runner: asyncio.Runner | None = None
         self._together: Together = in_turn
         if is_redis_url(str(index)):
-            self._runner, self._together = asyncio.Runner(), asyncio.gather
-        self._store = self._run(self._open(index, redis))
+            self._runner, self._together = asyncio.Runner(), at_once
+        try:
+            self._store = self._run(self._open(index, redis))
+        except BaseException:
+            if self._runner is not None:
+                self._runner.close()
+            raise
         claims = self._index(self.method, self.profile)
         self.pipeline = Pipeline(claims, self.method, self.profile, secret=secret)
 
@@ -318,6 +323,15 @@ class Gate:
             except BadDocument as exc:
                 raise BadDocument(exc.code, f"texts[{place}]: {exc}") from None
         return documents
+
+
+async def at_once(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
+    """Run steps side by side, to the end of the last: where one fails, none is left to write on by itself."""
+    results = await asyncio.gather(*steps, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results
 
 
 def _listed(given: Sequence[str]) -> Sequence[str]:

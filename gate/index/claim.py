@@ -32,7 +32,7 @@ import msgspec
 from gate.core.judge import EXACT, Answer, Known, decode_answer, encode_answer, judge
 from gate.core.methods import Method
 from gate.core.profile import Profile
-from gate.core.verify import likeness
+from gate.core.verify import Likeness, likeness
 from gate.index import deletion
 from gate.index.sight import Neighbours, Reading, Sight
 from gate.index.store import VOID, Enrolment, Holder, Memory, Record, Registration, Standing, Store
@@ -89,7 +89,7 @@ class Index:
         self._limits = limits
         self._neighbours = Neighbours(store, method, profile, limits)
         self._new_entry = new_entry  # from a content id; injected so that tests are repeatable
-        self._together = together  # `asyncio.gather` where the store waits for a network
+        self._together = together  # side by side where the store waits for a network
 
     async def claim(self, claims: Sequence[Claim]) -> list[Outcome]:
         """Settle claims that may race with anybody's but are not alike among themselves (`waves` sees to that)."""
@@ -259,19 +259,22 @@ class Index:
     # 5. Judge and remember.
 
     def _judge(self, claim: Claim, record: Record, sight: Sight | None, *, earlier_versions: bool) -> Outcome:
-        sight = sight or Sight()
-        ahead = [(record, EXACT)] if _is_copy(claim, record) else sight.ahead_of(record.ticket or None)
+        ahead: list[tuple[Record, Likeness]] = []
+        if _is_copy(claim, record):
+            ahead = [(record, EXACT)]
+        elif sight is not None:
+            ahead = sight.ahead_of(record.ticket or None)
         answer = judge(
             claim.document_id,
             [Known(other.entry, other.owner.document_id, other.ticket, how) for other, how in ahead],
             empty=claim.empty,
             short=not claim.body,
             earlier_versions=earlier_versions,
-            candidates=len(sight.candidates),
-            degraded=sight.degraded.union(claim.degraded),
+            candidates=len(sight.candidates) if sight else 0,
+            degraded=sight.degraded.union(claim.degraded) if sight else claim.degraded,
             max_matches=self._limits.max_matches,
         )
-        shown = _named([answer])
+        shown = _named([answer]) if ahead else ()
         return Outcome(answer, {r.entry: r for r, _ in ahead if r.entry in shown}, bool(record.ticket))
 
     async def _retire_versions(
