@@ -20,7 +20,18 @@ sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
 pytest.register_assert_rewrite("bucket_contract")
 from bucket_contract import BODY, FIRST, LARGEST_KEY, SECOND, Run, by_key, content_of, u64, wish  # noqa: E402
 
-__all__ = ["FIRST", "OpenWalkable", "Run", "WalkContract", "documents", "gathered", "postings", "records", "wish"]
+__all__ = [
+    "FIRST",
+    "OpenWalkable",
+    "Run",
+    "WalkContract",
+    "documents",
+    "gathered",
+    "postings",
+    "records",
+    "u64",
+    "wish",
+]
 
 T = TypeVar("T")
 OpenWalkable = Callable[[int], Walkable]

@@ -112,21 +112,19 @@ def unpack(pieces: Sequence[bytes], widths: Numbers, limit: int) -> tuple[Triple
     return (which, lanes[at], lanes[at + 8] & _MASKS[widths[which]]), capped
 
 
+def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:
+    """Keys, entries and tags of rows behind the size of a posting."""
+    size = item[0]
+    rows = np.frombuffer(item, np.uint8, offset=1).reshape(-1, size + 4)
+    wide = np.zeros((len(rows), 8), np.uint8)
+    wide[:, : size - 8] = rows[:, 12:]
+    keys = unpacked(np.ascontiguousarray(rows[:, :4]).view(">u4").ravel())
+    return keys, np.ascontiguousarray(rows[:, 4:12]).view("<u8").ravel(), wide.view("<u8").ravel()
+
+
 def unpack_log(keys: Keys, logged: Sequence[bytes]) -> Triples:
     """The postings of the log that stand under one of the keys; a key asked for twice gets them twice."""
-    columns = []
-    for item in logged:
-        size = item[8]
-        rows = np.frombuffer(item, np.uint8, offset=9).reshape(-1, size + 4)
-        wide = np.zeros((len(rows), 8), np.uint8)
-        wide[:, : size - 8] = rows[:, 12:]
-        columns.append(
-            (
-                unpacked(np.ascontiguousarray(rows[:, :4]).view(">u4").ravel()),
-                np.ascontiguousarray(rows[:, 4:12]).view("<u8").ravel(),
-                wide.view("<u8").ravel(),
-            )
-        )
+    columns = [unpack_rows(item[8:]) for item in logged]
     stood, entries, tags = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

@@ -39,17 +39,13 @@ from gate.index.redis.link import Argument, Link, Script, script
 from gate.index.redis.survey import survey
 from gate.index.redis.swap import Item, until_swapped
 from gate.index.redis.views import current_view, rotate
+from gate.index.redis.walk import RedisWalk
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 READ, APPEND, WITHDRAW, DRAW = script("read"), script("append"), script("withdraw"), script("draw")
 HOLD, DOCUMENTS, REMEMBER = script("hold"), script("documents"), script("remember")
-ENTER, FIND, REGISTER, ERASE, SWAP = (
-    script("enter"),
-    script("find"),
-    script("register"),
-    script("erase"),
-    script("swap"),
-)
+ENTER, FIND, REGISTER = script("enter"), script("find"), script("register")
+ERASE, SWAP = script("erase"), script("swap")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 KEPT_MARKS = 64
@@ -304,6 +300,9 @@ class RedisStore:
         """How long ago the generation that is written to began, in seconds; 0 if it never rotated."""
         started = (await current_view(self._link.client, self._prefixes)).started
         return now - started if started else 0.0
+
+    def walk(self) -> RedisWalk:
+        return RedisWalk(self)
 
     async def close(self) -> None:
         await self._link.close()

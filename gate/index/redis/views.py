@@ -77,7 +77,9 @@ async def scan(client: Client, pattern: bytes) -> AsyncIterator[list[bytes]]:
     cursor = 0
     while True:
         reply: Any = await client.execute_command("SCAN", cursor, "MATCH", pattern, "COUNT", PAGE, **target)
-        cursor, keys = next(iter(reply.values())) if isinstance(reply, dict) else reply
+        cursor, keys = reply
+        if isinstance(cursor, dict):  # a Cluster's client tells one for each node that it asked
+            [cursor] = cursor.values()
         if keys:
             yield keys
         if not int(cursor):

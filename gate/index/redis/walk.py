@@ -6,22 +6,31 @@ server up for long.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gate.index.redis.buckets import rows_by_shard, unpack, unpack_rows, unpacked
-from gate.index.redis.layout import SHARDS, cut, decode_held, decode_record, encode_held, encode_record, packed
+from gate.index.redis.layout import (
+    SHARDS,
+    cut,
+    decode_held,
+    decode_record,
+    encode_held,
+    encode_record,
+    field_of,
+    packed,
+)
 from gate.index.redis.link import pipeline_of, script, translating
-from gate.index.redis.views import scan
-from gate.index.store import Keys, Record
-from gate.index.walk import POSTINGS, Document, Triples, added
+from gate.index.redis.views import current_view, scan
+from gate.index.store import Held, Keys, Record
+from gate.index.walk import Document, Triples, added
 
 if TYPE_CHECKING:
     from gate.index.redis.store import RedisStore
 
-PAGES, MISSING, RESTORE = script("pages"), script("missing"), script("restore")
+PAGES, MISSING, ENTER, RESTORE = script("pages"), script("missing"), script("enter"), script("restore")
 PAGES_AT_ONCE = 8  # of each shard: some ten thousand fields, a few milliseconds of the server
 RECORD_FIELD_BYTES = (4, 5)  # the pieces of bodies have longer names
 NO_LIMIT = 1 << 62
@@ -58,3 +67,65 @@ class RedisWalk:
             pages = [dict(zip(one[::2], one[1::2], strict=True)) for reply in replies for one in reply if one]
             if pages:
                 yield pages
+
+    async def postings(self) -> AsyncIterator[Triples]:
+        client, store = self._store._link.client, self._store
+        for prefix in store._prefixes:
+            for generation in (await current_view(client, store._prefixes)).read:
+                with translating():
+                    async for names in scan(client, prefix + generation.encode() + b"b*"):
+                        pipe = pipeline_of(client)
+                        for name in names:
+                            pipe.execute_command("GET", name)
+                        buckets = [bucket or b"" for bucket in await pipe.execute()]
+                        numbers = np.frombuffer(b"".join(name[-4:] for name in names), ">u4")
+                        keys = unpacked(numbers)
+                        (which, entries, tags), _ = unpack(buckets, store._widths.of(keys), NO_LIMIT)
+                        yield keys[which], entries, tags
+
+    async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> Triples:
+        store = self._store
+        told = rows_by_shard(keys, entries, tags, store._widths.of(keys))
+        replies = await store._call(MISSING, [(shard, packed(parts)) for shard, parts in told.items()])
+        found = [unpack_rows(item) for reply in replies for item in reply]
+        if not found:
+            return keys[:0], entries[:0], tags[:0]
+        lost_keys, lost_entries, lost_tags = (np.concatenate(column) for column in zip(*found, strict=True))
+        return lost_keys, lost_entries, lost_tags
+
+    async def restore(self, records: Sequence[Record]) -> list[Record]:
+        store = self._store
+        items = []
+        for record in records:
+            head, pieces = cut(record.body, store._chunks)
+            _, page = store._layout.place_of_entry(record.entry)
+            items.append((page, field_of(record.entry), encode_record(record, head), *pieces))
+        shards = [store._layout.place_of_entry(record.entry)[0] for record in records]
+        replies = await store._each(ENTER, shards, items, store._chunks)
+        return [store._decoded(reply) if reply else record for record, reply in zip(records, replies, strict=True)]
+
+    async def restore_documents(self, documents: Sequence[Document]) -> list[Document]:
+        store = self._store
+        names = [document.document_id.encode() for document in documents]
+        places = list(map(store._layout.place_of_document, names))
+        items = [
+            (page, name, encode_held(document.held))
+            for (_, page), name, document in zip(places, names, documents, strict=True)
+        ]
+        replies = await store._each(RESTORE, [shard for shard, _ in places], items)
+        behind = [
+            document
+            for document, reply in zip(documents, replies, strict=True)
+            if (held := decode_held(reply)) != added(held, document.held)
+        ]
+        await store._change_documents([(document.document_id, _more(document)) for document in behind])
+        asked = [document.document_id for document in documents]
+        return [Document(*pair) for pair in zip(asked, await store.documents(asked), strict=True)]
+
+    async def pass_ticket(self, ticket: int) -> None:
+        self._store._highest_ticket = max(self._store._highest_ticket, ticket)
+        await self._store.draw(0)
+
+
+def _more(document: Document) -> Callable[[tuple[Held, ...]], tuple[Held, ...]]:
+    return lambda held: added(held, document.held)

@@ -8,18 +8,6 @@
 local head = string.sub(generations, 1, 1) .. 'b'
 local search = ARGV[5] == 'again'
 
-local function there(key, posting, size)
-  for g = 1, #generations do
-    local bucket = redis.call('GET', p .. string.sub(generations, g, g) .. 'b' .. key)
-    local found = bucket and string.find(bucket, posting, 1, true)
-    while found do
-      if (found - 1) % size == 0 then return true end
-      found = string.find(bucket, posting, found + 1, true)
-    end
-  end
-  return false
-end
-
 local clock = redis.call('TIME')
 local seal = struct.pack('<d', clock[1] * 1000000 + clock[2]) -- tells this append from any other in its place
 local logged = 0

@@ -2,14 +2,11 @@
 --
 -- items    kind ('r' or 'd') and page
 --
--- Returns per item: names and values of the page's fields, in all generations.
+-- Returns per item and generation: the names and values of its fields.
 while more() do
-  local page, fields = field(), {}
+  local page = field()
   for g = 1, #generations do
-    for _, one in ipairs(redis.call('HGETALL', p .. string.sub(generations, g, g) .. page)) do
-      fields[#fields + 1] = one
-    end
+    answer[#answer + 1] = redis.call('HGETALL', p .. string.sub(generations, g, g) .. page)
   end
-  answer[#answer + 1] = fields
 end
 return answer

@@ -34,3 +34,16 @@ local function short(text, place)
   local low, high = string.byte(text, place, place + 1)
   return low + 256 * high
 end
+
+-- Whether a posting is in its bucket, in any generation.
+local function there(key, posting, size)
+  for g = 1, #generations do
+    local bucket = redis.call('GET', p .. string.sub(generations, g, g) .. 'b' .. key)
+    local found = bucket and string.find(bucket, posting, 1, true)
+    while found do
+      if (found - 1) % size == 0 then return true end
+      found = string.find(bucket, posting, found + 1, true)
+    end
+  end
+  return false
+end
