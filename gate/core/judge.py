@@ -62,23 +62,19 @@ def judge(
     """Decide. A document's own other versions never count against it, and nothing counts against an empty text."""
     if empty:
         return Answer(Relation.EMPTY, similar=False, candidates=0)
-    against = sorted((one for one in known if one.document_id != document_id), key=_best_first)
-    reasons = set(degraded)
+    against = sorted((one for one in known if one.document_id != document_id), key=_best_first) if known else []
+    if not against:
+        alone = Relation.REVISION if earlier_versions else Relation.TOO_SHORT if short else Relation.NEW
+        return Answer(alone, similar=False, candidates=candidates, degraded=tuple(sorted(degraded)))
     if len(against) > max_matches:
-        reasons.add(Degraded.MATCHES_CAPPED)
-    if against:
-        relation = against[0].likeness.relation
-    elif earlier_versions:
-        relation = Relation.REVISION
-    else:
-        relation = Relation.TOO_SHORT if short else Relation.NEW
+        degraded = {*degraded, Degraded.MATCHES_CAPPED}
     return Answer(
-        relation,
-        similar=bool(against),
+        against[0].likeness.relation,
+        similar=True,
         candidates=candidates,
-        group=min(against, key=lambda one: one.ticket).entry if against else 0,
-        hits=tuple(_hit(one) for one in against[:max_matches]),
-        degraded=tuple(sorted(reasons)),
+        group=min(against, key=lambda one: one.ticket).entry,
+        hits=tuple(map(_hit, against[:max_matches])),
+        degraded=tuple(sorted(degraded)),
     )
 
 
