@@ -124,29 +124,14 @@ def target_table(
 
 
 def _held(name: str, how: str, recall: Mapping[str, Found], precise: Found) -> list[Row]:
-    wanted = [(f"recall at {band}", recall[band], least) for band, least in TARGETS.items()]
-    wanted.append(("precision J >= .5", precise, PRECISION))
-    rows: list[Row] = [
-        {
-            "set": name,
-            "measured": how,
-            "target": f"{what}: {per_cent(least)}",
-            "reached": found,
-            "outcome": "reached"
-            if found.share is not None and found.share >= least
-            else f"missed by {per_cent(least - (found.share or 0.0))}",
-        }
-        for what, found, least in wanted
-        if found.of
-    ]
+    about: Row = {"set": name, "measured": how}
     if not any(found.of for found in recall.values()):
-        rows = [
-            {
-                "set": name,
-                "measured": how,
-                "target": "no match at all",
-                "reached": f"{precise.of} matches",
-                "outcome": "reached" if not precise.of else f"missed by {precise.of}",
-            }
-        ]
+        outcome = f"missed by {precise.of}" if precise.of else "reached"
+        return [about | {"target": "no match at all", "reached": f"{precise.of} matches", "outcome": outcome}]
+    rows: list[Row] = []
+    wanted = [(f"recall at {band}", recall[band], least) for band, least in TARGETS.items()]
+    for what, found, least in (*wanted, ("precision J >= .5", precise, PRECISION)):
+        if found.share is not None:
+            outcome = "reached" if found.share >= least else f"missed by {per_cent(least - found.share)}"
+            rows.append(about | {"target": f"{what}: {per_cent(least)}", "reached": found, "outcome": outcome})
     return rows
