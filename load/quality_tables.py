@@ -8,7 +8,6 @@ from typing import Any
 
 from gate.core.profile import Profile
 from load.quality_scores import BANDS, EQUAL, SLACK, Found, PairScores, StreamScores
-from load.quality_truth import LEAST
 
 Row = dict[str, Any]
 
@@ -73,16 +72,11 @@ def precision_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table
             "called alike": score.precise.of,
             "false (J < .5)": score.precise.of - score.precise.found,
             "precision J >= .5": score.precise,
-            f"precision J >= {strict_limit(profile):.2f}": score.strict,
         }
+        | ({f"precision J >= {profile.resemblance - SLACK:.2f}": score.strict} if profile.resemblance else {})
         for name, score in scores.items()
     ]
     return Table(f"{profile.ref}, pairwise: precision in per cent (pairs called alike)", rows)
-
-
-def strict_limit(profile: Profile) -> float:
-    """Down to where the stricter precision counts a pair as true."""
-    return LEAST if profile.resemblance is None else profile.resemblance - SLACK
 
 
 def stream_table(profile: Profile, scores: Mapping[str, StreamScores]) -> Table:
