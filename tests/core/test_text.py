@@ -68,11 +68,18 @@ def test_every_code_point_between_others_is_normalised_as_the_definition_says() 
         assert found == reference.normalise(one), ascii(one)
 
 
-def test_no_canonical_composition_is_missed() -> None:
-    for point in range(sys.maxunicode + 1):
-        parts = unicodedata.normalize("NFD", chr(point))
-        if len(parts) > 1 and unicodedata.normalize("NFC", parts) == chr(point) and not 0xAC00 <= point < 0xD7A4:
-            assert ord(parts[-1]) in text._composing(), hex(point)
+def test_every_code_point_that_can_be_composed_is_composed() -> None:
+    whole = [c for c in map(chr, range(sys.maxunicode + 1)) if len(unicodedata.normalize("NFD", c)) > 1]
+    parts = [unicodedata.normalize("NFD", c) for c in whole]
+    batch = [unicodedata.normalize("NFC", one[:-1]) + one[-1] for one in parts]
+    for one, found in zip(batch, decoded(normalise(batch))):
+        assert found == reference.normalise(one), ascii(one)
+
+
+@pytest.mark.parametrize("marks", ["\u05c1\u05bc", "\u0651\u064e", "\u0e49\u0e38"])
+def test_marks_that_compose_with_nothing_are_put_in_order_too(marks: str) -> None:
+    found = decoded(normalise([f"x{marks}", f"x{marks[::-1]}", "x", marks]))
+    assert found == [f"x{marks[::-1]}"] * 2 + ["x", marks[::-1]]
 
 
 @pytest.mark.parametrize(

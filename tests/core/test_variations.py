@@ -58,6 +58,7 @@ def test_masking_twice_changes_nothing(text: str) -> None:
 @given(batches)
 @example(["e", "\u0301x", "a\u030bb", "\u0301", "ạ̄"])
 @example(["áéíóú", "\u0323b", "bcd"])
+@example(["\u0301bc", "da"])
 def test_vowels_are_dropped_as_the_definition_says(batch: list[str]) -> None:
     assert decoded(variations.drop_vowels(normalise(batch))) == [reference.drop_vowels(one) for one in spelt(batch)]
 
