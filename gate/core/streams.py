@@ -120,7 +120,8 @@ def lanes_of(data: NDArray[np.uint8]) -> Hashes:
 
 def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
     """The hash, as defined above, of some stretches of bytes."""
-    lanes = np.ascontiguousarray(lanes_of(data))  # eight times the bytes, and then a load is six times as fast
+    lanes = np.zeros(data.size // 8 + 2, dtype="<u8")
+    lanes.view(np.uint8)[: data.size] = data
     hashes = _loaded(lanes, begins, lengths)
     if seed:
         hashes ^= np.uint64(seed)
@@ -139,8 +140,18 @@ def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray
 
 
 def _loaded(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> Hashes:
-    """The chunk that begins at each place: eight bytes, zeros from `lengths` on."""
-    chunks = lanes.take(begins)
+    """The chunk that begins at each place: eight bytes, zeros from `lengths` on.
+
+    Put together out of the two aligned numbers that it lies in: numpy loads those several times faster than one that is
+    not aligned.
+    """
+    places, shifts = begins >> 3, ((begins & 7) << 3).view(np.uint64)
+    chunks = lanes.take(places)
+    chunks >>= shifts
+    places += 1
+    rest = lanes.take(places)
+    rest <<= np.uint64(64) - shifts  # a shift by 64 leaves nothing, in numpy
+    chunks |= rest
     chunks &= np.take(_MASKS, lengths, mode="clip")
     return chunks
 
