@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,8 @@ from gate.index.claim import Claim, Index, Together, in_turn
 from gate.index.memory import MemoryStore
 from gate.index.redis.connect import Redising, is_redis_url, open_store
 from gate.index.sqlite import SqliteStore
-from gate.index.store import Held, Holder, Record, Store
+from gate.index.store import Held, Holder, Record
+from gate.index.walk import Walkable
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, admit, batches, run_now
@@ -34,7 +35,6 @@ T = TypeVar("T")
 
 FINGERPRINT_BITS = 64
 MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
-WIDE_RADIUS = 12  # one look-up by hand affords 1,108 probes; among a million strangers it meets none by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Gate:
         claims = self._index(self.method, self.profile)
         self.pipeline = Pipeline(claims, self.method, self.profile, secret=secret)
 
-    async def _open(self, index: Path | str | None, redis: Redising | None) -> Store:
+    async def _open(self, index: Path | str | None, redis: Redising | None) -> Walkable:
         meaning = self.profile.digest(self._secret)
         limit = self.limits.max_bucket
         if index is None:
@@ -174,9 +174,9 @@ class Gate:
     def similar(self, texts: Sequence[str], *, threshold: float | None = None) -> list[list[Match]]:
         """For each text, the known documents that are alike, best first.
 
-        `threshold` asks for another resemblance than the profile's (or share of equal bits, where the profile goes by
-        those). A lower one finds what the index brings together: the profile's bands, and fingerprints within 12 bits
-        (16 where they alone decide). What shares none of these stays unseen; `gate plan` tells how likely that is.
+        `threshold` asks for another resemblance than the profile's (or share of equal bits, where those decide). A
+        lower one finds what the index brings together: whatever shares a band, or is within 16 bits where bits decide.
+        The rest stays unseen; `gate plan` tells how likely that is.
         """
         index = self._asking(threshold)
         return [
@@ -301,6 +301,10 @@ class Gate:
         """Counts of what the index holds, and bytes by part. Walks the whole index."""
         return self._run(self._store.info())
 
+    def with_store(self, work: Callable[[Walkable], Coroutine[Any, Any, T]]) -> T:
+        """Run a tool over the whole index, such as `gate.index.audit` or `gate.index.transfer`."""
+        return self._run(work(self._store))
+
     def close(self) -> None:
         self._run(self._store.close())
         if self._runner is not None:
@@ -354,16 +358,14 @@ def new_entry(content: bytes) -> int:
 
 
 def _with_threshold(profile: Profile, threshold: float) -> Profile:
-    """The profile with another threshold of likeness. Where something is kept does not depend on the radius, so a
-    look-up may be wider than those before it."""
+    """The profile with another threshold of likeness. Where a fingerprint is kept does not depend on the radius, so a
+    look-up by bits may be wider than those before it."""
     if not 0.0 < threshold <= 1.0:
         raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
     if profile.method == "simhash" or (profile.resemblance is None and profile.containment is None):
         bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
         return msgspec.structs.replace(profile, radius=min(bits, MAX_RADIUS))
-    wide = profile.resemblance is None or threshold < profile.resemblance
-    radius = max(profile.radius, WIDE_RADIUS) if wide else profile.radius
-    return msgspec.structs.replace(profile, resemblance=threshold, containment=None, radius=radius)
+    return msgspec.structs.replace(profile, resemblance=threshold, containment=None)
 
 
 def _match(holder: Holder, how: Likeness) -> Match:

@@ -191,7 +191,8 @@ def tally(found: Sequence[Verdict]) -> str:
 def reasons(verdict: Verdict, profile: Profile) -> list[str]:
     """Why this verdict, in sentences."""
     best = verdict.matches[0] if verdict.matches else None
-    said = [f"It is {verdict.relation.value.replace('_', ' ')}: {MEANINGS[verdict.relation]}."]
+    what = "a revision" if verdict.relation is Relation.REVISION else verdict.relation.value.replace("_", " ")
+    said = [f"It is {what}: {MEANINGS[verdict.relation]}."]
     if best is not None:
         said.append(_measured(best))
     if verdict.similar and verdict.group not in (verdict.document_id, best.document_id if best else None):

@@ -1,0 +1,120 @@
+"""Numbers, names and sentences as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.cli import show
+from gate.core.passages import Passage
+from gate.core.profiles import BUILT_IN
+from gate.model import Degraded, Match, Relation, Verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1.0, "100.0 %"), (0.9999, "99.9 %"), (0.57, "57.0 %"), (0.7, "70.0 %"), (0.0, "0.0 %"), (None, "-")],
+)
+def test_a_share_is_rounded_down_so_that_only_what_is_whole_reads_as_whole(value: float | None, shown: str) -> None:
+    assert show.fraction(value).plain == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (65_536, "65.5 kB"), (4.92e9, "4.9 GB")]
+)
+def test_bytes_are_told_in_the_unit_that_fits(count: float, shown: str) -> None:
+    assert show.size_of(count) == shown
+
+
+def test_whatever_could_steer_a_terminal_is_spelled_out() -> None:
+    assert show.printable("a\x1b[31m\u202eb\nc") == "a\\x1b[31m\\u202eb\\nc"
+    assert show.printable("a\nb\tc", keep="\n") == "a\nb\\tc"
+    assert show.printable("漢 é") == "漢 é"
+
+
+def verdict(
+    relation: Relation, *matches: Match, candidates: int = 0, group: str = "a", capped: bool = False
+) -> Verdict:
+    return Verdict(
+        document_id="a",
+        version=None,
+        similar=bool(matches),
+        relation=relation,
+        group=group,
+        content_id="00",
+        fingerprint=None,
+        profile="standard@1",
+        verdict_id="v",
+        features=None,
+        candidates=candidates,
+        matches=matches,
+        degraded=(Degraded.MATCHES_CAPPED,) if capped else (),
+    )
+
+
+NEAR = Match(document_id="b", version="2", relation=Relation.NEAR, distance=5, resemblance=0.8675, containment=0.93)
+
+
+def said(one: Verdict) -> str:
+    return " ".join(show.reasons(one, BUILT_IN["standard"]))
+
+
+def test_a_match_is_told_by_all_its_measures() -> None:
+    told = said(verdict(Relation.NEAR, NEAR, candidates=3, group="b"))
+    assert "It is near: a document much like it was known." in told
+    assert (
+        "The best match is b (version 2): this document resembles it to 86.7 %, has 93.0 % of its features in it and "
+        "differs from its fingerprint in 5 of 64 bits."
+    ) in told
+    assert "It was compared with 3 candidates from the index; 1 was alike." in told
+    assert "The first document of its family" not in told
+
+
+def test_the_first_of_the_family_is_told_where_it_is_not_the_best_match() -> None:
+    assert "The first document of its family is c." in said(verdict(Relation.NEAR, NEAR, candidates=3, group="c"))
+
+
+def test_matches_that_were_cut_off_are_told_of() -> None:
+    told = said(verdict(Relation.NEAR, NEAR, candidates=3, group="b", capped=True))
+    assert "1 or more were alike" in told
+    assert "It may know less than it should: there are more matches than are named (limits.max_matches)." in told
+
+
+@pytest.mark.parametrize(
+    ("one", "sentence"),
+    [
+        (verdict(Relation.NEW), "No document in the index was near enough to be compared with it."),
+        (
+            verdict(Relation.NEW, candidates=1),
+            "It was compared with 1 candidate from the index; none was alike enough.",
+        ),
+        (verdict(Relation.TOO_SHORT), "which asks for at least 8 features."),
+        (verdict(Relation.EMPTY), "It is empty: it has no text, so there is nothing to compare."),
+        (verdict(Relation.REVISION), "It is a revision: another version of the same document was known"),
+        (verdict(Relation.EXACT, NEAR), "Its content itself was known, so nothing else had to be compared."),
+    ],
+)
+def test_every_relation_has_its_reason(one: Verdict, sentence: str) -> None:
+    assert sentence in said(one)
+
+
+def test_every_relation_and_every_limit_has_words() -> None:
+    assert set(show.MEANINGS) == set(show.STYLES) == set(Relation)
+    assert set(show.LIMITS_HIT) == set(Degraded)
+
+
+LONG = " ".join(f"w{n}" for n in range(400))
+
+
+def test_of_a_long_passage_the_beginning_and_the_end_are_shown() -> None:
+    passages = [Passage(LONG + " ", shared=True), Passage("other", shared=False)]
+    shown = show.passages(passages, colour=False, full=False).plain
+    assert shown == (
+        "[[" + " ".join(f"w{n}" for n in range(50)) + " ... 300 words ... "
+        + " ".join(f"w{n}" for n in range(350, 400)) + "]] other"
+    )  # fmt: skip
+    assert show.passages(passages, colour=False, full=True).plain == f"[[{LONG}]] other"
+
+
+def test_a_passage_that_is_not_long_is_shown_whole() -> None:
+    text = " ".join(["word"] * 150)
+    assert show.passages([Passage(text, shared=False)], colour=False, full=False).plain == text
