@@ -107,12 +107,11 @@ class Layout:
 
 def packed(fields: Iterable[bytes]) -> bytes:
     """Fields as a script reads them: each behind its length."""
-    return b"".join([part for field in fields for part in (length_of(field), field)])
-
-
-def length_of(field: bytes) -> bytes:
-    size = len(field)
-    return _LENGTHS[size] if size < len(_LENGTHS) else size.to_bytes(3, "little")
+    parts: list[bytes] = []
+    for field in fields:
+        size = len(field)
+        parts += (_LENGTHS[size] if size < 1024 else size.to_bytes(3, "little"), field)
+    return b"".join(parts)
 
 
 # Records.
@@ -189,6 +188,11 @@ def encode_held(held: tuple[Held, ...]) -> bytes:
         parts.append(_encode_optional(None if one.version is None else one.version.encode()))
         parts.append(_encode_optional(one.answer))
     return b"".join(parts)
+
+
+def unanswered(version: str | None) -> bytes:
+    """What follows content and stamp in a record of a document that has no answer yet."""
+    return b"\xff\xff\xff\xff" if version is None else _encode_optional(version.encode()) + b"\xff\xff"
 
 
 def decode_held(value: bytes) -> tuple[Held, ...]:

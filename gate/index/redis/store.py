@@ -1,6 +1,6 @@
 """`gate.index.store.Store` in Redis. Each primitive is one script call per shard and batch, sent in one pipeline.
 
-What is immutable is remembered here (the body of an entry), and so is what only saves work (marks).
+What is immutable is remembered here (the body of an entry), and what only saves work (marks, the bytes of records).
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ from gate.index.redis.layout import (
     field_of,
     life_of,
     packed,
+    unanswered,
 )
 from gate.index.redis.link import Argument, Link, Script, script
+from gate.index.redis.records import Seen, joined, may_join, registered, told
 from gate.index.redis.survey import survey
 from gate.index.redis.swap import Item, until_swapped
 from gate.index.redis.views import current_view, rotate
@@ -49,7 +51,7 @@ ERASE, SWAP = script("erase"), script("swap")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 KEPT_MARKS = 64
-KEPT_BODIES = 4096
+KEPT_RECORDS = 4096
 
 
 class RedisStore:
@@ -72,7 +74,7 @@ class RedisStore:
         self._widths = Widths(room.tags)
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet
-        self._bodies: OrderedDict[int, bytes] = OrderedDict()
+        self._seen: OrderedDict[int, Seen] = OrderedDict()
         self._marks: OrderedDict[int, dict[int, bytes]] = OrderedDict()  # where the log of each shard stood
         self._next_mark = 1
         self._use(view)
@@ -97,13 +99,10 @@ class RedisStore:
         for document_id, version, content, entry, _, _ in wishes:
             name = document_id.encode()
             shard, page = self._layout.place_of_document(name)
-            held = encode_held((Held(content, version, None, entry),))
             shards.append(shard)
-            items.append((page, name, held[:24], held[24:]))
+            items.append((page, name, content + entry.to_bytes(8, "little"), unanswered(version)))
         replies = await self._each(HOLD, shards, items)
-        return [
-            _seen(wish.content, reply) if reply else (None, ()) for wish, reply in zip(wishes, replies, strict=True)
-        ]
+        return [told(wish.content, reply) if reply else (None, ()) for wish, reply in zip(wishes, replies, strict=True)]
 
     async def _enter(self, wishes: Sequence[Enrolment]) -> list[Record]:
         shards, items, made = [], [], []
@@ -122,15 +121,15 @@ class RedisStore:
         for i, reply in enumerate(replies):
             if not reply:
                 self._unappended.add(made[i].entry)
-                self._note_body(made[i].entry, made[i].body)
+                self._note(made[i], items[i][2])
                 continue
             made[i] = self._decoded(reply)
-            if wishes[i].share and _may_join(made[i], wishes[i].document_id):
+            if wishes[i].share and may_join(made[i], wishes[i].document_id):
                 joining[i] = Holder(wishes[i].document_id, wishes[i].version)
         if joining:
-            joined = await self._change_records([(made[i].entry, _joined(holder)) for i, holder in joining.items()])
+            grown = await self._change_records([(made[i].entry, joined(holder)) for i, holder in joining.items()])
             made = [
-                joined[list(joining).index(i)] or record if i in joining else record for i, record in enumerate(made)
+                grown[list(joining).index(i)] or record if i in joining else record for i, record in enumerate(made)
             ]
         return made
 
@@ -171,8 +170,8 @@ class RedisStore:
         owners = set(entries.tolist())
         new = owners <= self._unappended and not repeats(keys, entries, tags)
         self._unappended -= owners  # should the call fail, the next one has to look what is there already
-        told = rows_by_shard(keys, entries, tags, self._widths.of(keys))
-        shares = [(shard, packed(parts)) for shard, parts in told.items()]
+        rows = rows_by_shard(keys, entries, tags, self._widths.of(keys))
+        shares = [(shard, packed(parts)) for shard, parts in rows.items()]
         head = (self._limit, LOGGED_APPENDS, "new" if new else "again")
         await self._call(APPEND, shares, *head, again=(*head[:-1], "again"))
 
@@ -197,14 +196,16 @@ class RedisStore:
             for (_, page), (entry, ticket, duplicate_of) in zip(places, registrations, strict=True)
         ]
         replies = await self._each(REGISTER, [shard for shard, _ in places], items)
-        stand = [one.entry for one, reply in zip(registrations, replies, strict=True) if reply]
-        bodies = {entry: self._bodies[entry] for entry in stand if entry in self._bodies}
-        unknown = [entry for entry in stand if entry not in bodies]
-        found: dict[int, Record | None] = dict(zip(unknown, await self.records(unknown), strict=True))
-        for (entry, *_), reply in zip(registrations, replies, strict=True):
-            if entry in bodies:
-                found[entry] = decode_record(field_of(entry), reply, b"")._replace(body=bodies[entry])
-        return [found.get(one.entry) for one in registrations]
+        standing: list[Record | None] = []
+        unknown: dict[int, int] = {}
+        for i, (one, item, reply) in enumerate(zip(registrations, items, replies, strict=True)):
+            seen = self._seen.get(one.entry) if reply else None
+            if reply and seen is None:
+                unknown[i] = one.entry
+            standing.append(None if seen is None else registered(seen, one, item[3], reply))
+        for i, record in zip(unknown, await self.records(list(unknown.values())), strict=True):
+            standing[i] = record
+        return standing
 
     async def records(self, entries: Sequence[int]) -> list[Record | None]:
         return [self._decoded(reply) if reply else None for reply in await self._find_entries(entries)]
@@ -223,13 +224,13 @@ class RedisStore:
     def _decoded(self, reply: Sequence[bytes]) -> Record:
         record = decode_record(reply[1], reply[2], b"".join(reply[3:]))
         self._highest_ticket = max(self._highest_ticket, record.ticket)
-        self._note_body(record.entry, record.body)
+        self._note(record, reply[2])
         return record
 
-    def _note_body(self, entry: int, body: bytes) -> None:
-        self._bodies[entry] = body
-        if len(self._bodies) > KEPT_BODIES:
-            self._bodies.popitem(last=False)
+    def _note(self, record: Record, value: bytes) -> None:
+        self._seen[record.entry] = Seen(record, value)
+        if len(self._seen) > KEPT_RECORDS:
+            self._seen.popitem(last=False)
 
     # Answers and documents.
 
@@ -378,21 +379,3 @@ class RedisStore:
         except Stale:
             self._use(await current_view(self._link.client, self._prefixes))
             raise  # whoever claims begins again: what it has read was read under another view
-
-
-def _seen(content: bytes, value: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
-    """What a document's record says of a content: the answer to it, and the other contents."""
-    held = decode_held(value)
-    answer = next((one.answer for one in held if one.content == content), None)
-    return answer or None, tuple(one.content for one in held if one.content != content)
-
-
-def _may_join(record: Record, document_id: str) -> bool:
-    return not record.dead and all(holder.document_id != document_id for holder in record.holders)
-
-
-def _joined(holder: Holder) -> Callable[[Record], Record]:
-    def change(record: Record) -> Record:
-        return record._replace(holders=(*record.holders, holder)) if _may_join(record, holder.document_id) else record
-
-    return change
