@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -23,13 +23,15 @@ from gate.core.verify import Likeness, alike, likeness
 from gate.errors import BadDocument, ConfigError
 from gate.index.claim import Claim, Index, Together, in_turn
 from gate.index.memory import MemoryStore
-from gate.index.redis.connect import Redising, is_redis_url, open_store
 from gate.index.sqlite import SqliteStore
 from gate.index.store import Held, Holder, Record
 from gate.index.walk import Walkable
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, admit, batches, run_now
+
+if TYPE_CHECKING:
+    from gate.index.redis.connect import Redising
 
 T = TypeVar("T")
 
@@ -96,7 +98,7 @@ class Gate:
         self._secret = secret
         self._runner: asyncio.Runner | None = None
         self._together: Together = in_turn
-        if is_redis_url(str(index)):
+        if _is_url(index):
             self._runner, self._together = asyncio.Runner(), at_once
         try:
             self._store = self._run(self._open(index, redis))
@@ -112,8 +114,11 @@ class Gate:
         limit = self.limits.max_bucket
         if index is None:
             return MemoryStore(max_bucket=limit)
-        if not is_redis_url(str(index)):
+        if not _is_url(index):
             return SqliteStore(index, digest=meaning, profile_ref=self.profile.ref, max_bucket=limit)
+        # Imported here: it takes a third of the time in which a command starts, and few need it.
+        from gate.index.redis.connect import open_store
+
         return await open_store(
             str(index),
             profile_ref=self.profile.ref,
@@ -336,6 +341,11 @@ async def at_once(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
         if isinstance(result, BaseException):
             raise result
     return results
+
+
+def _is_url(index: Path | str | None) -> bool:
+    """Whether an index is meant to be on a server."""
+    return "://" in str(index)
 
 
 def _listed(given: Sequence[str]) -> Sequence[str]:
