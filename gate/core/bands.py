@@ -48,6 +48,9 @@ class Probes:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def only(self, places: NDArray[np.int64]) -> Probes:
+        return Probes(self.rows[places], self.keys[places], self.tags[places], self.radii[places])
+
 
 def nothing() -> Probes:
     return Probes(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint8))

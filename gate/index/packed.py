@@ -27,11 +27,10 @@ HELD_FIELDS = len(Held._fields)
 
 
 def record_of(entry: int, flat: Flat) -> Record:
-    content, body, ticket, duplicate_of, dead, *names = flat
-    if len(names) == 2:
-        holders: tuple[Holder, ...] = (Holder(names[0], names[1]),)
-    else:
-        holders = tuple(map(Holder, names[::2], names[1::2]))
+    content, body, ticket, duplicate_of, dead, document_id, version, *others = flat
+    holders: tuple[Holder, ...] = (Holder(document_id, version),)
+    if others:
+        holders += tuple(map(Holder, others[::2], others[1::2]))
     return Record(entry, content, holders, body, ticket, duplicate_of, dead)
 
 

@@ -12,16 +12,20 @@ from itertools import compress
 
 import numpy as np
 
+from gate.core.bands import Probes
+from gate.core.distinct import standing_for
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.verify import alike
 from gate.index.claim import Claim, Index, Outcome
 
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits
+
 
 def alike_within(method: Method, profile: Profile, bodies: Sequence[bytes]) -> list[set[int]]:
     """For each body, the earlier ones of the batch that it is alike to."""
     earlier: list[set[int]] = [set() for _ in bodies]
-    kept, probes = method.postings(bodies), method.probes(bodies)
+    kept, probes = _crowded(method.postings(bodies), method.probes(bodies))
     if not len(kept):
         return earlier
     order = np.argsort(kept.keys, kind="stable")
@@ -43,6 +47,20 @@ def alike_within(method: Method, profile: Profile, bodies: Sequence[bytes]) -> l
     return earlier
 
 
+def _crowded(kept: Probes, probes: Probes) -> tuple[Probes, Probes]:
+    """Of the postings and probes of a batch those of buckets where a probe meets another document. Few do, and to find
+    which is several times faster than to look all of them up."""
+    mixed = np.concatenate([kept.keys, probes.keys]) * _MIX
+    buckets = standing_for(mixed, np.array([0, mixed.size]))
+    holding, asking = buckets[: len(kept)], buckets[len(kept) :]
+    size = np.bincount(holding, minlength=mixed.size)
+    owner = np.bincount(holding, weights=kept.rows, minlength=mixed.size)  # of a bucket of one posting
+    asked = np.flatnonzero((size[asking] > 1) | ((size[asking] == 1) & (owner[asking] != probes.rows)))
+    crowded = np.zeros(mixed.size, np.bool_)
+    crowded[asking[asked]] = True
+    return kept.only(np.flatnonzero(crowded[holding])), probes.only(asked)
+
+
 async def claim_batch(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
     """Claim a batch in waves; the outcomes in the order of the claims."""
     earlier = alike_within(method, profile, [claim.body for claim in claims])
@@ -58,11 +76,11 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
         ahead: set[int] = set()
         behind: set[int] = set()  # the followers
         for i in remaining:
-            claim = claims[i]
-            follows = claim.content in leader_of or (profile.index == "principals" and bool(earlier[i] & ahead))
+            claim, mates = claims[i], earlier[i]
+            follows = claim.content in leader_of or bool(profile.index == "principals" and mates and mates & ahead)
             # Nobody overtakes whom it is alike to: a verdict does not depend on how the stream was cut into batches.
-            waits = claim.content in contents or bool(earlier[i] & waiting)
-            if claim.document_id in documents or waits or (not follows and earlier[i] & behind):
+            waits = claim.content in contents or bool(mates and mates & waiting)
+            if claim.document_id in documents or waits or (not follows and mates and mates & behind):
                 waiting.add(i)
                 contents.add(claim.content)
             elif follows:
