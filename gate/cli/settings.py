@@ -111,7 +111,7 @@ def config(*, options: Options) -> None:
             Text(show.printable(one.source), style="dim" if one.source == "default" else "cyan"),
         )
     out.print(shown)
-    out.print()
+    show.gap(out)
     out.print(Text(f"Profile {settings.profile.ref}", style="bold"))
     shown = show.table(out, "parameter", "value")
     for name, value in parameters.items():

@@ -122,6 +122,12 @@ def table(out: Console, *headers: str, right: Iterable[str] = (), title: str | N
     return made
 
 
+def gap(out: Console) -> None:
+    """An empty line between two tables; on a terminal their rules have one."""
+    if not out.is_terminal:
+        out.print()
+
+
 def cell(value: str | None, style: str = "") -> Text:
     return Text(NOTHING if value is None else printable(value), style="dim" if value is None else style)
 
@@ -290,7 +296,7 @@ def plan(out: Console, planned: Plan, *, changed: Callable[[float], float], word
     ):
         costs.add_row(what, expected, Text(meaning, style="dim"))
     out.print(costs)
-    out.print()
+    gap(out)
     curve = table(
         out, "resemblance", f"{words} changed", "found", "", right=("resemblance", f"{words} changed", "found")
     )
