@@ -91,6 +91,7 @@ def test_other_versions_of_a_document_do_not_count_against_it() -> None:
 def test_matches_come_exact_first_then_by_resemblance_then_by_distance_then_by_ticket() -> None:
     ordered = [
         known(10, EXACT, ticket=99),
+        known(16, near(1.0, 0), ticket=2),
         known(11, near(1.0, 5), ticket=98),
         known(12, near(0.9, 0), ticket=97),
         known(13, near(0.9, 2), ticket=3),
@@ -99,7 +100,7 @@ def test_matches_come_exact_first_then_by_resemblance_then_by_distance_then_by_t
     ]
     for seed in range(20):
         shuffled = random.Random(seed).sample(ordered, len(ordered))
-        assert [hit.entry for hit in judged(*shuffled).hits] == [10, 11, 12, 13, 14, 15]
+        assert [hit.entry for hit in judged(*shuffled).hits] == [10, 16, 11, 12, 13, 14, 15]
 
 
 def test_where_only_the_distance_is_known_it_orders_the_matches() -> None:

@@ -87,6 +87,14 @@ def test_texts_shorter_than_a_k_gram_have_no_features() -> None:
     ]
 
 
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("secret", [b"", b"secret"])
+def test_stop_words_are_known_under_a_secret_too(stream: str, secret: bytes) -> None:
+    with_them, without = "the quick fox of these brown woods", "quick fox brown woods"
+    [left], [plain] = (of([one], secret, stream=stream, gram=2, drop_stop_words=True) for one in (with_them, without))
+    assert left == plain
+
+
 def test_words_in_another_order_are_another_k_gram() -> None:
     assert of(["one two"], gram=2) != of(["two one"], gram=2)
     assert of(["one one two"], gram=3) != of(["one two one"], gram=3)

@@ -163,6 +163,17 @@ def small_memo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     streams._memo_of.cache_clear()
 
 
+def test_the_memo_knows_a_hash_by_all_of_its_bits() -> None:
+    memo = streams._Memo()
+    known = 0x0123456789ABCDEF
+    asked = np.array([known, known ^ 1, 0, known ^ 1 << 63], np.uint64)
+    assert memo.look_up(asked)[1].tolist() == [0, 1, 2, 3]
+    memo.learn(asked[:1], np.array([7], np.uint64))
+    values, missing = memo.look_up(asked)
+    assert missing.tolist() == [1, 2, 3]
+    assert values[0] == 7
+
+
 @pytest.mark.usefixtures("small_memo")
 def test_the_memo_of_codes_forgets_without_a_mistake() -> None:
     spelt = ["robert", "漢", "smith", "b2b", "é", "jackson", "yourselves", "antidisestablishmentarianism"] * 2

@@ -26,6 +26,7 @@ def decoded(texts: Texts) -> list[str]:
 @example(["", "a", "", "\u0301b", "\u00ad", " ", "ﬁ"])
 @example(["e", "\u0301", "\u1112", "\u1161"])
 @example(["a ", " \u0301", "\u00a8", "\u00a8"])
+@example(["x \u00ad", "\u00ad y", "\u00a8", "\u00ad \u00ad", "z \u00ad"])
 def test_a_batch_is_normalised_as_the_definition_says_of_each_text(batch: list[str]) -> None:
     assert decoded(normalise(batch)) == [reference.normalise(one) for one in batch]
 

@@ -157,6 +157,15 @@ def test_what_is_shown_agrees_with_what_was_decided(bins: int, data: st.DataObje
     assert alike(measures, Profile(name="p", resemblance=threshold)).tolist() == [shown >= threshold]
 
 
+@pytest.mark.parametrize("value", [0.00035, 0.00095, 0.00115, 0.00155])
+def test_halves_are_shown_as_they_were_decided(value: float) -> None:
+    measures = measured(left_in_right=value, right_in_left=value)
+    shown = likeness(measures, 0).containment
+    assert shown is not None
+    assert shown > round(value, PLACES)  # Python would round it down
+    assert alike(measures, Profile(name="p", resemblance=None, containment=shown)).tolist() == [True]
+
+
 # Relations
 
 
