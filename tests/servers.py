@@ -6,11 +6,14 @@ use names of their own.
 
 from __future__ import annotations
 
+import select
 import shutil
 import signal
 import socket
+import socketserver
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -119,7 +122,7 @@ class RedisServer:
 @contextmanager
 def redis_server(*options: str, password: str | None = None) -> Iterator[RedisServer]:
     with tempfile.TemporaryDirectory(prefix="gate-redis-") as folder:
-        [port] = free_ports()
+        [port] = free_ports(below=55000)  # a node of a Cluster uses its port + 10,000 too
         protected = ("--requirepass", password) if password else ()
         server = RedisServer(Path(folder), port, (*options, *protected), password)
         try:
@@ -147,7 +150,7 @@ def follows(replica: RedisServer) -> bool:
 
 @dataclass
 class Sentinel(RedisServer):
-    """A Sentinel. It keeps what it learns in a file of its own."""
+    """A Sentinel. It keeps what it learns in a file of its own, which the options are written to."""
 
     master: int = 0
 
@@ -158,7 +161,7 @@ class Sentinel(RedisServer):
                 f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\nlogfile {self.folder / 'log'}\n"
                 f"sentinel monitor {MASTER_NAME} 127.0.0.1 {self.master} 2\n"
                 f"sentinel down-after-milliseconds {MASTER_NAME} 500\n"
-                f"sentinel failover-timeout {MASTER_NAME} 3000\n"
+                f"sentinel failover-timeout {MASTER_NAME} 3000\n" + "".join(f"{line}\n" for line in self.options)
             )
         return [needed("redis-server", "redis-server"), str(known), "--sentinel"]
 
@@ -257,6 +260,40 @@ def redis_cluster(masters: int = 3, *, replicas: int = 0) -> Iterator[RedisClust
         finally:
             for server in servers:
                 server.stop()
+
+
+@contextmanager
+def cutting_proxy(server: RedisServer, budgets: Iterator[int | None]) -> Iterator[str]:
+    """A way to a server on which each connection is cut after so many bytes, both ways counted; None: never."""
+
+    class Way(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            left = next(budgets)
+            with socket.create_connection(("127.0.0.1", server.port)) as inner:
+                sides = {self.request: inner, inner: self.request}
+                while True:
+                    for side in select.select(list(sides), [], [])[0]:
+                        data = side.recv(65536 if left is None else min(left, 65536))
+                        sides[side].sendall(data)
+                        left = None if left is None else left - len(data)
+                        if not data or left == 0:
+                            return
+
+    class Listener(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        allow_reuse_address = True
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Whoever was cut may be told so by an error."""
+
+    with Listener(("127.0.0.1", 0), Way) as listener:
+        thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield f"redis://127.0.0.1:{listener.server_address[1]}/0"
+        finally:
+            listener.shutdown()
+            thread.join()
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ def client_for(url: str, settings: Redising) -> Client:
         "socket_timeout": settings.timeout_seconds,
         "socket_connect_timeout": settings.timeout_seconds,
         "retry": Retry(NoBackoff(), 0),  # the link tries again, and counts it
+        "protocol": 2,  # a server that is too old for another one should be able to say how old it is
     }
     if tls and settings.ca_file:
         if not Path(settings.ca_file).is_file():

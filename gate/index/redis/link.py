@@ -27,6 +27,11 @@ from gate.errors import ConfigError, GateError, Stale, Unavailable
 Client = Redis | RedisCluster
 Argument = bytes | str | int
 
+# Of an ACL user. INFO is dangerous to Redis, and so is FLUSHALL, which the index does not need.
+RIGHTS = (
+    "~gate:* +@read +@write +@scripting -@dangerous +info +time +client|setname, "
+    "and +cluster|slots +command on a Cluster"
+)
 # What redis-py raises: that a Cluster cannot be reached is none of its own errors.
 _RAISED = (redis_errors.RedisError, redis_errors.RedisClusterException, OSError, TimeoutError)
 
@@ -219,7 +224,11 @@ def translated(exc: BaseException) -> Exception:
     if isinstance(exc, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
         return ConfigError("Redis refuses the user or the password: set the ones that its ACL knows")
     if isinstance(exc, MasterNotFoundError):
-        return Unavailable("no Sentinel knows a living master of that name: check it, or wait for the failover to end")
+        if "AuthenticationError" in reason:  # redis-py tells of it in its words only
+            return ConfigError("the Sentinels refuse the user or the password: set redis_sentinel_password")
+        return Unavailable(
+            "no Sentinel answers that knows a living master of that name: check both, or wait for the failover to end"
+        )
     if isinstance(exc, redis_errors.ResponseError):
         return _answered(exc, reason)
     return Unavailable(f"Redis does not answer ({type(exc).__name__}): check that it runs and can be reached")
@@ -232,9 +241,7 @@ def _answered(exc: redis_errors.ResponseError, reason: str) -> Exception:
     if reason.startswith("ENTRY"):
         return ValueError("an entry is in use; an entry's number is never used twice")
     if isinstance(exc, redis_errors.NoPermissionError) or "ACL failure" in reason or "can't run this command" in reason:
-        return ConfigError(
-            "Redis does not let this user do what an index needs: allow it ~gate:* and +@read +@write +@scripting +info"
-        )
+        return ConfigError(f"Redis does not let this user do what an index needs: allow it {RIGHTS}")
     if isinstance(exc, redis_errors.OutOfMemoryError) or reason.startswith("OOM"):
         return Unavailable("Redis is out of memory: raise its maxmemory, or drop a generation")
     if isinstance(exc, redis_errors.ReadOnlyError):
