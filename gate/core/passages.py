@@ -15,14 +15,9 @@ import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 
-# Scripts that put no spaces between words: each character counts as one.
-_UNSPACED = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f"  # Myanmar
-    "\u1780-\u17ff"  # Khmer
-    "\u3040-\u30ff"  # Hiragana, Katakana
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-)
+from gate.core.streams import SPACELESS
+
+_UNSPACED = "".join(f"{chr(low)}-{chr(high)}" for low, high in SPACELESS)  # each character counts as a word
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 

@@ -37,7 +37,7 @@ class Plan:
     documents: int
     probes: int  # buckets read per look-up
     postings: int  # buckets that a stored document stands in
-    bucket_size: float  # postings in a bucket, if all are used alike
+    bucket_size: float  # postings in a bucket, if all are used alike, of the table that has the fewest
     expected_candidates: float  # strangers per look-up that have to be compared
     bytes_per_document: dict[str, int]  # as it is defined; a backend's own overhead comes on top
     recall: list[tuple[float, float]]  # resemblance, chance that the pair meets
@@ -56,6 +56,7 @@ def plan(profile: Profile, documents: int) -> Plan:
     prints = profile.method != "minhash"
     bands = profile.bands if profile.method != "simhash" else 0
     postings = (BLOCKS if prints else 0) + bands
+    bucket_bits = min(BLOCK_BITS, 8 * profile.rows) if bands else BLOCK_BITS
     strangers = within(profile.radius, 0.5) if prints else 0.0
     strangers += bands * CHANCE**profile.rows
     size = {"record": IDENTITY_BYTES, "postings": postings * POSTING_BYTES}
@@ -68,7 +69,7 @@ def plan(profile: Profile, documents: int) -> Plan:
         documents=documents,
         probes=(probe_count(profile.radius) if prints else 0) + bands,
         postings=postings,
-        bucket_size=documents / 2**BLOCK_BITS,
+        bucket_size=documents / 2**bucket_bits,
         expected_candidates=documents * strangers,
         bytes_per_document=size,
         recall=[(resemblance, recall(profile, resemblance)) for resemblance in RESEMBLANCES],

@@ -42,7 +42,7 @@ _OTHER, _WORD, _MARK, _ALONE = 1, 2, 3, 4
 _classes = np.zeros(0x110000, dtype=np.uint8)
 
 # Letters of scripts without spaces, by block.
-_SPACELESS = (
+SPACELESS = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F),  # Myanmar
     (0x1780, 0x17FF),  # Khmer
@@ -217,7 +217,7 @@ def _class_of(point: int) -> int:
         return _MARK
     if not (letter.isalnum() or letter == "_"):
         return _OTHER
-    if category != "Nd" and any(low <= point <= high for low, high in _SPACELESS):
+    if category != "Nd" and any(low <= point <= high for low, high in SPACELESS):
         return _ALONE
     return _WORD
 

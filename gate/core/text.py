@@ -4,6 +4,9 @@ A text is folded code point by code point with the NFKC_Casefold mapping (compat
 invisible code points such as soft hyphens and joiners dropped), composed to NFC, and its white space is reduced to
 single spaces between other characters. Doing it twice changes nothing.
 
+The mapping is that of the Unicode version of the running Python. What a later version adds are code points that no text
+could hold before; only texts that hold such are read differently by an older Python.
+
 The mapping of a code point comes from a table that is filled as code points are first seen, which is several times
 faster than `str.casefold` and `unicodedata.normalize` on each text; those are only asked where code points can interact
 (marks that compose or stand in the wrong order). ASCII needs no table: arithmetic on bytes does it.

@@ -68,6 +68,10 @@ def test_texts_shorter_than_a_run_are_compared_as_a_whole() -> None:
 def test_scripts_without_spaces_are_read_character_by_character() -> None:
     left, _ = passages("春眠不覺曉處處聞啼鳥", "春眠不覺曉夜來風雨聲")
     assert left == (Passage("春眠不覺曉", True), Passage("處處聞啼鳥", False))
+    thai, _ = passages("ภาษาไทยง่าย", "ภาษาไทยยาก")
+    assert thai == (Passage("ภาษาไทย", True), Passage("ง่าย", False))
+    repeated, _ = passages("人々のㇰㇱㇲ山", "人々のㇰㇱㇲ川")
+    assert repeated == (Passage("人々のㇰㇱㇲ", True), Passage("山", False))
 
 
 @pytest.mark.parametrize(("left", "right"), [("", ""), ("", "a b c"), ("...", "!!!"), ("a", "")])

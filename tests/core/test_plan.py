@@ -57,6 +57,11 @@ def test_more_documents_mean_more_strangers_and_more_bytes() -> None:
     assert large.bucket_size == pytest.approx(10 * small.bucket_size)
 
 
+def test_bands_of_one_row_have_but_as_many_buckets_as_a_byte_has_values() -> None:
+    sizes = [plan(Profile(name="p", rows=rows), 65536).bucket_size for rows in (1, 2, 4)]
+    assert sizes == [256.0, 1.0, 1.0]
+
+
 def test_all_64_bits_differ_or_not_with_certainty() -> None:
     assert within(64, 0.3) == pytest.approx(1.0)
     assert within(0, 0.0) == 1.0
