@@ -21,16 +21,17 @@ from gate.index.store import Held, Holder, Record
 Flat = tuple[Any, ...]
 
 # Places in a record, before its holders; and in each of the contents of a document.
-CONTENT, BODY, TICKET, DUPLICATE_OF, DEAD = range(5)
+CONTENT, BODY, TICKET, DUPLICATE_OF, DEAD = RECORD = range(5)
 ANSWER = Held._fields.index("answer")
 HELD_FIELDS = len(Held._fields)
 
 
 def record_of(entry: int, flat: Flat) -> Record:
-    content, body, ticket, duplicate_of, dead, document_id, version, *others = flat
-    holders: tuple[Holder, ...] = (Holder(document_id, version),)
-    if others:
-        holders += tuple(map(Holder, others[::2], others[1::2]))
+    content, body, ticket, duplicate_of, dead = flat[: len(RECORD)]
+    if len(flat) == len(RECORD) + 2:
+        holders: tuple[Holder, ...] = (Holder(flat[-2], flat[-1]),)
+    else:
+        holders = tuple(map(Holder, flat[len(RECORD) :: 2], flat[len(RECORD) + 1 :: 2]))
     return Record(entry, content, holders, body, ticket, duplicate_of, dead)
 
 
