@@ -113,9 +113,10 @@ def _block_probes(rows: NDArray[np.int64], fingerprints: U64, around: tuple[int,
 
 def band_postings(rows: NDArray[np.int64], signatures: NDArray[np.uint8], *, bands: int, band_rows: int) -> Probes:
     """The keys of a signature's bands, for storing and for looking up alike."""
-    pieces = signatures[:, : bands * band_rows].reshape(-1, bands, band_rows).astype(np.uint64)
-    shifts = np.arange(band_rows, dtype=np.uint64) * np.uint64(8)
-    mixed = _mixed(np.bitwise_or.reduce(pieces << shifts, axis=2), bits=8 * band_rows)
+    # Each band as one number, its first byte the lowest: filled up to eight bytes, that is how they lie in memory.
+    pieces = np.zeros((len(signatures), bands, 8), np.uint8)
+    pieces[:, :, :band_rows] = signatures[:, : bands * band_rows].reshape(-1, bands, band_rows)
+    mixed = _mixed(pieces.view("<u8")[:, :, 0], bits=8 * band_rows)
     rest = np.uint64(max(8 * band_rows - BLOCK_BITS, 0))
     buckets, tags = mixed >> rest, mixed & ((np.uint64(1) << rest) - np.uint64(1))
     tables = np.arange(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands, dtype=np.uint64) << _TABLE_SHIFT

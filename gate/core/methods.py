@@ -193,11 +193,11 @@ def _sketch(features: shingles.Features, profile: Profile) -> NDArray[np.uint8]:
 
 def _stack(bodies: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """The bodies that are not empty as rows of one array, and which documents they are."""
-    rows = [i for i, body in enumerate(bodies) if body]
-    if not rows:
-        return np.empty(0, np.int64), np.empty((0, 1024 + 12), np.uint8)
+    rows = np.flatnonzero(np.fromiter(map(len, bodies), np.int64, len(bodies)))
+    if not rows.size:
+        return rows, np.empty((0, 1024 + 12), np.uint8)
     flat = np.frombuffer(b"".join(bodies), np.uint8)
-    return np.array(rows, np.int64), flat.reshape(len(rows), -1)
+    return rows, flat.reshape(rows.size, -1)
 
 
 def _whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:

@@ -22,6 +22,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core.distinct import standing_for
 from gate.index.store import Keys, Postings
 
 D = TypeVar("D", bound=np.generic)
@@ -31,7 +32,7 @@ Rows = NDArray[np.void]
 ROW = np.dtype([("begin", np.int64), ("length", np.int64)])
 POSTING = np.dtype([("entry", np.uint64), ("tag", np.uint64)])
 
-LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, 1.5 MB; with fewer, racing threads re-read whole buckets
+LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, half a MB; with fewer, racing threads re-read whole buckets
 SMALL = 1 << 14  # postings: a pool so small is not worth writing anew
 PIECE = 1 << 16  # rows to move at a time when it is
 TABLES = 1 << 8
@@ -55,7 +56,8 @@ class Buckets:
         self._wasted = 0  # of that
         self._appended: set[int] = set()  # entries: only a posting of one of these can be there already
         self._withdrawn = 0  # postings, since the set was made
-        self._log: deque[tuple[int, Keys, Keys, Keys]] = deque()  # (mark before it, keys, entries, tags)
+        self._spare = np.zeros(1, np.int32)  # one for each row, all zero but within a call
+        self._log: deque[tuple[int, Keys]] = deque()  # (mark before it, keys)
         self._mark = 0  # postings ever appended
         self._log_from = 0  # the oldest mark that the log can serve
 
@@ -73,19 +75,17 @@ class Buckets:
     def _tail(self, keys: Keys, since: int) -> Postings:
         """What was appended after the mark. Nothing is cut off: the log bounds it, however long the bucket."""
         capped = np.zeros(len(keys), np.bool_)
-        parts = [part for part in self._log if part[0] >= since]  # marks are only ever handed out between appends
+        parts = [logged for mark, logged in self._log if mark >= since]  # marks are handed out between appends only
         if not parts:
             none = np.empty(0, np.uint64)
             return Postings(np.zeros(len(keys), np.int64), none, none, self._mark, capped)
-        logged, entries, tags = (np.concatenate([part[field] for part in parts]) for field in (1, 2, 3))
-        # Group the log by key, keeping the order within a key, and look every key asked for up among the groups.
-        order = np.argsort(logged, kind="stable")
-        starts, sizes = _runs(logged[order])
-        names = logged[order[starts]]
-        group = np.minimum(np.searchsorted(names, keys), len(starts) - 1)
-        counts = np.where(names[group] == keys, sizes[group], 0)
-        taken = order[_ranges(starts[group], counts)]
-        return Postings(counts, entries[taken], tags[taken], self._mark, capped)
+        logged, asked = self._rows_of(np.concatenate(parts)), self._rows_of(keys)
+        np.add.at(self._spare, logged, 1)
+        counts = self._spare.take(asked).astype(np.int64)
+        self._spare[logged] = 0
+        rows = self._rows.take(asked)  # nothing was withdrawn since: the latest of a bucket are its last
+        postings = self._pool.take(_ranges(rows["begin"] + rows["length"] - counts, counts))
+        return Postings(counts, postings["entry"], postings["tag"], self._mark, capped)
 
     def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         owners = entries[_runs(entries)[0]].tolist()
@@ -97,25 +97,36 @@ class Buckets:
         self._appended.update(owners)
         self._make_rows(keys)
         rows = self._rows_of(keys)
-        order = np.argsort(rows, kind="stable")
-        starts, sizes = _runs(rows[order])
-        rows = rows[order[starts]]
-        grown = self._rows.take(rows)
-        self._make_room(grown, sizes)
         postings = np.empty(len(keys), POSTING)
-        postings["entry"], postings["tag"] = entries[order], tags[order]
-        self._pool[_ranges(grown["begin"] + grown["length"], sizes)] = postings
-        grown["length"] += sizes
-        self._rows[rows] = grown
+        postings["entry"], postings["tag"] = entries, tags
+        # Few buckets get more than one posting of a batch: only what follows the first of a bucket has to be sorted.
+        places = np.arange(len(keys), dtype=np.int32)
+        self._spare[rows[::-1]] = places[::-1]
+        first = self._spare.take(rows) == places
+        self._spare[rows] = 0
+        self._put(rows[first], np.ones(np.count_nonzero(first), np.int64), postings[first])
+        later = np.flatnonzero(~first)
+        if later.size:
+            later = later[np.argsort(rows[later], kind="stable")]
+            starts, sizes = _runs(rows[later])
+            self._put(rows[later[starts]], sizes, postings[later])
 
         self.total += len(keys)
-        self._log.append((self._mark, keys.copy(), entries.copy(), tags.copy()))
+        self._log.append((self._mark, keys.copy()))
         self._mark += len(keys)
         while self._mark - self._log_from > LOG_POSTINGS:
-            before, dropped, _, _ = self._log.popleft()
+            before, dropped = self._log.popleft()
             self._log_from = before + len(dropped)
         if self._wasted > max(self._end // 2, SMALL):
             self._write_anew()
+
+    def _put(self, rows: Places, sizes: Places, postings: NDArray[np.void]) -> None:
+        """Add so many of the postings to each of the rows, which are distinct."""
+        grown = self._rows.take(rows)
+        self._make_room(grown, sizes)
+        self._pool[_ranges(grown["begin"] + grown["length"], sizes)] = postings
+        grown["length"] += sizes
+        self._rows[rows] = grown
 
     def missing(self, keys: Keys, entries: Keys, tags: Keys) -> Places:
         """Which postings are new: not in their bucket, and not earlier in this call."""
@@ -213,7 +224,7 @@ class Buckets:
         for old, new, count in zip(self._first_row[growing].tolist(), firsts.tolist(), self._buckets[growing].tolist()):
             rows[new : new + count] = rows[old : old + count]
             rows["length"][old : old + count] = 0
-        self._rows = rows
+        self._rows, self._spare = rows, np.zeros(rows.size, np.int32)
         self._first_row[growing], self._buckets[growing] = firsts, sizes
 
     def info(self) -> dict[str, int]:
@@ -224,6 +235,7 @@ class Buckets:
             "largest_bucket": int(lengths.max()),
             "bytes_buckets": self._pool.nbytes
             + self._rows.nbytes
+            + self._spare.nbytes
             + sys.getsizeof(self._appended)
             + sys.getsizeof(1 << 63) * len(self._appended),
         }
@@ -247,8 +259,9 @@ def _runs(values: NDArray[D]) -> tuple[Places, Places]:
 
 def _repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
     """Whether a posting may stand in one call twice. Mixed to 64 bits: a chance hit only costs the slow path."""
-    mixed = np.sort((keys * _MIX[0]) ^ (entries * _MIX[1]) ^ (tags * _MIX[2]))
-    return bool((mixed[1:] == mixed[:-1]).any())
+    mixed = (keys * _MIX[0]) ^ (entries * _MIX[1]) ^ (tags * _MIX[2])
+    standing = standing_for(mixed, np.array([0, mixed.size]))
+    return bool((standing != np.arange(mixed.size)).any())
 
 
 def _room(lengths: Places) -> Places:

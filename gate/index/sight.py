@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core.bands import Probes
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.verify import Likeness, verify
@@ -48,11 +49,23 @@ class Reading:
     """Postings that answer the probes of some documents: posting i, in bucket `keys[i]`, answers `who[rows[i]]`."""
 
     who: Sequence[int]
+    probes: Probes
     rows: NDArray[np.int64]
     keys: Keys
     entries: Keys
     capped: list[int]  # rows of documents that may not have been shown everything
     mark: int | None  # None: none of the documents has a bucket
+
+    def probes_of(self, who: Sequence[int]) -> Probes | None:
+        """The probes of some of the documents, in that order; None if not all of them were looked at."""
+        row_of = {i: row for row, i in enumerate(self.who)}
+        if not row_of.keys() >= set(who):
+            return None
+        rows = np.full(len(self.who), -1)
+        rows[[row_of[i] for i in who]] = np.arange(len(who))
+        rows = rows[self.probes.rows]
+        some = self.probes.only(np.flatnonzero(rows >= 0))
+        return replace(some, rows=rows[rows >= 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +88,11 @@ class Neighbours:
 
     async def read(self, bodies: Mapping[int, bytes], *, since: Reading | None = None) -> Reading:
         """Read every bucket where something alike may be kept, or what came to it since an earlier reading of it."""
-        probes = self._method.probes(list(bodies.values()))
+        who = list(bodies)
         mark = None if since is None else since.mark
+        probes = None if since is None else since.probes_of(who)
+        if probes is None:
+            probes = self._method.probes(list(bodies.values()))
         found: list[tuple[NDArray[np.int64], Keys]] = []
         capped: set[int] = set()
         marks: list[int] = []
@@ -92,10 +108,10 @@ class Neighbours:
                 capped.update(probes.rows[first : first + len(keys)][postings.capped].tolist())
         if not marks:
             none = np.empty(0, np.uint64)
-            return Reading(list(bodies), np.empty(0, np.int64), none, none, [], None)
+            return Reading(who, probes, np.empty(0, np.int64), none, none, [], None)
         met, entries = (np.concatenate(column) for column in zip(*found, strict=True))
         # The first mark is the oldest: what came after it, to whatever bucket, is read again by it.
-        return Reading(list(bodies), probes.rows[met], probes.keys[met], entries, sorted(capped), marks[0])
+        return Reading(who, probes, probes.rows[met], probes.keys[met], entries, sorted(capped), marks[0])
 
     async def meet(self, reading: Reading, viewers: Mapping[int, Record]) -> Meeting:
         """What is alike to each viewer. Entries of one owner are versions of one document, never alike."""
