@@ -16,13 +16,16 @@ fields, which Redis keeps as one packed list; a larger field would cost several 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from itertools import chain, pairwise, repeat
+from typing import Final, NamedTuple
 
 import mmh3
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 from redis.crc import key_slot
 
 from gate.index.store import Held, Holder, Record
@@ -39,8 +42,10 @@ FIELDS_PER_PAGE = 80
 TICKET, DUPLICATE, DEAD = 1, 2, 4
 _NONE = 0xFFFF
 _LENGTHS = [length.to_bytes(3, "little") for length in range(1024)]
+Share = tuple[int, bytes]  # a shard, and the items for it
 _SHORT = struct.Struct("<H")
 _RECORD = struct.Struct("<12s4sBQH")
+_REGISTRATION = struct.Struct("<BQ")
 _HELD = struct.Struct("<16sQ")
 
 
@@ -58,6 +63,11 @@ class View(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)
+
+
+class Places(NamedTuple):
+    shards: NDArray[np.int64]
+    pages: list[bytes]
 
 
 @lru_cache(maxsize=8)
@@ -89,32 +99,73 @@ class Layout:
     def prefixes(self) -> tuple[bytes, ...]:
         return tuple(f"{self.prefix}:{{{tag}}}:".encode() for tag in hash_tags(SHARDS))
 
-    def place_of_number(self, number: int) -> tuple[int, bytes]:
-        """Shard and page of a 32-bit number that spreads evenly."""
-        shard = number * SHARDS >> 32
-        page = (number * SHARDS & 0xFFFFFFFF) >> (32 - self.page_bits) if self.page_bits else 0
-        return shard, page.to_bytes(4, "big")
-
     def place_of_entry(self, entry: int) -> tuple[int, bytes]:
-        return self.place_of_number(entry >> 32)
-
-    def place_of_content(self, content: bytes) -> tuple[int, bytes]:
-        return self.place_of_number(int.from_bytes(content[:4], "big"))
+        """Shard and page of one entry."""
+        [shard], [page] = self.places_of_entries(np.array([entry], np.uint64))
+        return int(shard), page
 
     def place_of_document(self, name: bytes) -> tuple[int, bytes]:
-        return self.place_of_number(mmh3.hash(name, 0, signed=False))
+        """Shard and page of one document."""
+        [shard], [page] = self.places_of_documents([name])
+        return int(shard), page
+
+    def places(self, numbers: NDArray[np.uint64]) -> Places:
+        """Shard and page of each 32-bit number; they spread evenly."""
+        wide = numbers * np.uint64(SHARDS)
+        pages = (wide & np.uint64(0xFFFFFFFF)) >> np.uint64(32 - self.page_bits)
+        return Places((wide >> np.uint64(32)).astype(np.int64), four_bytes(pages))
+
+    def places_of_entries(self, entries: NDArray[np.uint64]) -> Places:
+        return self.places(entries >> np.uint64(32))
+
+    def places_of_contents(self, contents: Sequence[bytes]) -> Places:
+        return self.places(np.frombuffer(b"".join(contents), ">u4")[::4].astype(np.uint64))
+
+    def places_of_documents(self, names: Sequence[bytes]) -> Places:
+        hashes = map(mmh3.hash, names, repeat(0), repeat(False))
+        return self.places(np.fromiter(hashes, np.uint64, len(names)))
 
 
 def packed(fields: Iterable[bytes]) -> bytes:
     """Fields as a script reads them: each behind its length."""
-    parts: list[bytes] = []
-    for field in fields:
-        size = len(field)
-        parts += (_LENGTHS[size] if size < 1024 else size.to_bytes(3, "little"), field)
-    return b"".join(parts)
+    return b"".join([part for field in fields for part in (len(field).to_bytes(3, "little"), field)])
+
+
+def shares_of(shards: NDArray[np.int64], columns: Sequence[Sequence[bytes]]) -> tuple[list[Share], list[int]]:
+    """Items, a field a column, as each shard reads its own; and which items these are, one shard after another.
+
+    Nothing here is done item by item: a batch has thousands of fields.
+    """
+    order = np.argsort(shards, kind="stable")
+    touched, starts = np.unique(shards[order], return_index=True)
+    parts: list[Sequence[bytes]] = []
+    for column in columns:
+        ordered = [column[i] for i in order.tolist()]
+        parts += (_lengths_of(ordered), ordered)
+    flat = list(chain.from_iterable(zip(*parts, strict=True)))
+    bounds = [*(len(parts) * starts).tolist(), len(flat)]
+    shares = [(shard, b"".join(flat[a:b])) for shard, (a, b) in zip(touched.tolist(), pairwise(bounds), strict=True)]
+    return shares, order.tolist()
+
+
+def _lengths_of(fields: Sequence[bytes]) -> Sequence[bytes]:
+    sizes = list(map(len, fields))
+    if max(sizes, default=0) >= len(_LENGTHS):
+        return [size.to_bytes(3, "little") for size in sizes]
+    return list(map(_LENGTHS.__getitem__, sizes))
+
+
+def four_bytes(numbers: NDArray[np.uint64]) -> list[bytes]:
+    listed: list[bytes] = numbers.astype(">u4").view("V4").tolist()
+    return listed
 
 
 # Records.
+
+
+def names_and_lives(entries: NDArray[np.uint64]) -> tuple[list[bytes], list[bytes]]:
+    """The field that each entry stands in, and what tells it from others there."""
+    return four_bytes(entries >> np.uint64(32)), four_bytes(entries & np.uint64(0xFFFFFFFF))
 
 
 def life_of(entry: int) -> bytes:
@@ -160,7 +211,7 @@ def decode_record(field: bytes, value: bytes, chunks: bytes) -> Record:
 
 
 def encode_registration(*, ticket: int, duplicate_of: int) -> bytes:
-    return struct.pack("<BQ", TICKET if ticket else DUPLICATE, ticket or duplicate_of)
+    return _REGISTRATION.pack(TICKET if ticket else DUPLICATE, ticket or duplicate_of)
 
 
 def _encode_holder(holder: Holder) -> bytes:

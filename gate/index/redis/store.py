@@ -5,9 +5,13 @@ What is immutable is remembered here (the body of an entry), and what only saves
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gate.core.methods import Room
 from gate.errors import Stale
@@ -31,9 +35,9 @@ from gate.index.redis.layout import (
     encode_held,
     encode_record,
     encode_registration,
-    field_of,
-    life_of,
+    names_and_lives,
     packed,
+    shares_of,
     unanswered,
 )
 from gate.index.redis.link import Argument, Link, Script, script
@@ -95,33 +99,39 @@ class RedisStore:
 
     async def _hold(self, wishes: Sequence[Enrolment]) -> list[tuple[bytes | None, tuple[bytes, ...]]]:
         """The answer of each document to its content, and its other contents, as they were before."""
-        shards, items = [], []
-        for document_id, version, content, entry, _, _ in wishes:
-            name = document_id.encode()
-            shard, page = self._layout.place_of_document(name)
-            shards.append(shard)
-            items.append((page, name, content + entry.to_bytes(8, "little"), unanswered(version)))
-        replies = await self._each(HOLD, shards, items)
+        if not wishes:
+            return []
+        ids, versions, contents, entries, _, _ = zip(*wishes, strict=True)
+        names = [document_id.encode() for document_id in ids]
+        stamped = [content + entry.to_bytes(8, "little") for content, entry in zip(contents, entries, strict=True)]
+        shards, pages = self._layout.places_of_documents(names)
+        replies = await self._columns(HOLD, shards, (pages, names, stamped, list(map(unanswered, versions))))
+        if not any(replies):
+            return [(None, ())] * len(wishes)
         return [told(wish.content, reply) if reply else (None, ()) for wish, reply in zip(wishes, replies, strict=True)]
 
     async def _enter(self, wishes: Sequence[Enrolment]) -> list[Record]:
-        shards, items, made = [], [], []
-        for document_id, version, content, entry, body, _ in wishes:
-            name = field_of(entry)
+        if not wishes:
+            return []
+        entries = np.array([wish.entry for wish in wishes], np.uint64)
+        shards, pages = self._layout.places_of_entries(entries)
+        names, _ = names_and_lives(entries)
+        made, values, bodies = [], [], []
+        for (document_id, version, content, entry, body, _), name in zip(wishes, names, strict=True):
             if content[:4] != name:
                 raise ValueError("the upper half of an entry's number must be that of its content id")
-            shard, page = self._layout.place_of_entry(entry)
             record = Record(entry, content, (Holder(document_id, version),), body)
             head, pieces = cut(body, self._chunks)
-            shards.append(shard)
-            items.append((page, name, encode_record(record, head), *pieces))
             made.append(record)
-        replies = await self._each(ENTER, shards, items, self._chunks)
+            values.append(encode_record(record, head))
+            bodies.append(pieces)
+        columns = (pages, names, values, *zip(*bodies, strict=True))
+        replies = await self._columns(ENTER, shards, columns, self._chunks)
         joining = {}
         for i, reply in enumerate(replies):
             if not reply:
                 self._unappended.add(made[i].entry)
-                self._note(made[i], items[i][2])
+                self._note(made[i], values[i])
                 continue
             made[i] = self._decoded(reply)
             if wishes[i].share and may_join(made[i], wishes[i].document_id):
@@ -190,19 +200,17 @@ class RedisStore:
         if any(one.ticket and one.duplicate_of for one in registrations):
             raise ValueError("a registration is a ticket or a duplicate, not both")
         self._unappended.difference_update(one.entry for one in registrations)  # a duplicate never appends
-        places = [self._layout.place_of_entry(one.entry) for one in registrations]
-        items = [
-            (page, field_of(entry), life_of(entry), encode_registration(ticket=ticket, duplicate_of=duplicate_of))
-            for (_, page), (entry, ticket, duplicate_of) in zip(places, registrations, strict=True)
-        ]
-        replies = await self._each(REGISTER, [shard for shard, _ in places], items)
+        entries = np.array([one.entry for one in registrations], np.uint64)
+        shards, pages = self._layout.places_of_entries(entries)
+        written = [encode_registration(ticket=one.ticket, duplicate_of=one.duplicate_of) for one in registrations]
+        replies = await self._columns(REGISTER, shards, (pages, *names_and_lives(entries), written))
         standing: list[Record | None] = []
         unknown: dict[int, int] = {}
-        for i, (one, item, reply) in enumerate(zip(registrations, items, replies, strict=True)):
+        for i, (one, wanted, reply) in enumerate(zip(registrations, written, replies, strict=True)):
             seen = self._seen.get(one.entry) if reply else None
             if reply and seen is None:
                 unknown[i] = one.entry
-            standing.append(None if seen is None else registered(seen, one, item[3], reply))
+            standing.append(None if seen is None else registered(seen, one, wanted, reply))
         for i, record in zip(unknown, await self.records(list(unknown.values())), strict=True):
             standing[i] = record
         return standing
@@ -211,15 +219,15 @@ class RedisStore:
         return [self._decoded(reply) if reply else None for reply in await self._find_entries(entries)]
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
-        places = list(map(self._layout.place_of_content, contents))
-        items = [(page, content[:4], content[4:]) for (_, page), content in zip(places, contents, strict=True)]
-        replies = await self._each(FIND, [shard for shard, _ in places], items, 0)
+        shards, pages = self._layout.places_of_contents(contents)
+        columns = (pages, [content[:4] for content in contents], [content[4:] for content in contents])
+        replies = await self._columns(FIND, shards, columns, 0)
         return [decode_record(reply[1], reply[2], b"").entry if reply else None for reply in replies]
 
     async def _find_entries(self, entries: Sequence[int]) -> list[Sequence[bytes]]:
-        places = list(map(self._layout.place_of_entry, entries))
-        items = [(page, field_of(entry), life_of(entry)) for (_, page), entry in zip(places, entries, strict=True)]
-        return await self._each(FIND, [shard for shard, _ in places], items, self._chunks)
+        numbers = np.array(entries, np.uint64)
+        shards, pages = self._layout.places_of_entries(numbers)
+        return await self._columns(FIND, shards, (pages, *names_and_lives(numbers)), self._chunks)
 
     def _decoded(self, reply: Sequence[bytes]) -> Record:
         record = decode_record(reply[1], reply[2], b"".join(reply[3:]))
@@ -235,13 +243,13 @@ class RedisStore:
     # Answers and documents.
 
     async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
-        shards, items = [], []
-        for document_id, content, answer, replacing in memories:
-            name = document_id.encode()
-            shard, page = self._layout.place_of_document(name)
-            shards.append(shard)
-            items.append((page, name, content, answer, b"-" if replacing is None else b"=" + replacing))
-        replies = await self._each(REMEMBER, shards, items)
+        if not memories:
+            return []
+        ids, contents, answers, replacing = zip(*memories, strict=True)
+        names = [document_id.encode() for document_id in ids]
+        replaced = [b"-" if one is None else b"=" + one for one in replacing]
+        shards, pages = self._layout.places_of_documents(names)
+        replies = await self._columns(REMEMBER, shards, (pages, names, contents, answers, replaced))
         return [
             memory.answer if reply == b"+" else None if reply == b"-" else reply[1:]
             for memory, reply in zip(memories, replies, strict=True)
@@ -252,9 +260,8 @@ class RedisStore:
 
     async def _find_documents(self, document_ids: Sequence[str]) -> list[bytes]:
         names = [document_id.encode() for document_id in document_ids]
-        places = list(map(self._layout.place_of_document, names))
-        items = [(page, name) for (_, page), name in zip(places, names, strict=True)]
-        return await self._each(DOCUMENTS, [shard for shard, _ in places], items)
+        shards, pages = self._layout.places_of_documents(names)
+        return await self._columns(DOCUMENTS, shards, (pages, names))
 
     async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         def recalled(held: tuple[Held, ...]) -> tuple[Held, ...]:
@@ -285,9 +292,9 @@ class RedisStore:
         return await self._change_records([(entry, lambda record: record._replace(dead=True)) for entry in entries])
 
     async def erase(self, entries: Sequence[int]) -> None:
-        places = list(map(self._layout.place_of_entry, entries))
-        items = [(page, field_of(entry), life_of(entry)) for (_, page), entry in zip(places, entries, strict=True)]
-        await self._each(ERASE, [shard for shard, _ in places], items, self._chunks)
+        numbers = np.array(entries, np.uint64)
+        shards, pages = self._layout.places_of_entries(numbers)
+        await self._columns(ERASE, shards, (pages, *names_and_lives(numbers)), self._chunks)
 
     async def info(self) -> dict[str, int]:
         client = self._link.client
@@ -351,18 +358,18 @@ class RedisStore:
         return [held or () for held in await until_swapped([change for _, change in changes], read, swap, self._swap)]
 
     async def _swap(self, swaps: Sequence[tuple[int, Item]]) -> list[Any]:
-        return await self._each(SWAP, [shard for shard, _ in swaps], [item for _, item in swaps])
+        shards = np.array([shard for shard, _ in swaps], np.int64)
+        return await self._columns(SWAP, shards, list(zip(*(item for _, item in swaps), strict=True)))
 
-    async def _each(self, script: Script, shards: Sequence[int], items: Sequence[Item], *head: Argument) -> list[Any]:
-        """Hand each item to its shard, a call a shard, and give the replies in the order of the items."""
-        grouped: dict[int, list[int]] = defaultdict(list)
-        for i, shard in enumerate(shards):
-            grouped[shard].append(i)
-        shares = [(shard, packed([field for i in members for field in items[i]])) for shard, members in grouped.items()]
-        answers: list[Any] = [None] * len(items)
-        for members, replies in zip(grouped.values(), await self._call(script, shares, *head), strict=True):
-            for i, reply in zip(members, replies, strict=True):
-                answers[i] = reply
+    async def _columns(
+        self, script: Script, shards: NDArray[np.int64], columns: Sequence[Sequence[bytes]], *head: Argument
+    ) -> list[Any]:
+        """Hand each item to its shard, and give the replies in the order of the items. A column is a field of all."""
+        shares, order = shares_of(shards, columns)
+        replies = chain.from_iterable(await self._call(script, shares, *head))
+        answers: list[Any] = [None] * len(order)
+        for i, reply in zip(order, replies, strict=True):
+            answers[i] = reply
         return answers
 
     async def _call(

@@ -19,7 +19,7 @@ from gate.index.redis.layout import (
     decode_record,
     encode_held,
     encode_record,
-    field_of,
+    names_and_lives,
     packed,
 )
 from gate.index.redis.link import pipeline_of, script, translating
@@ -95,24 +95,22 @@ class RedisWalk:
 
     async def restore(self, records: Sequence[Record]) -> list[Record]:
         store = self._store
-        items = []
-        for record in records:
-            head, pieces = cut(record.body, store._chunks)
-            _, page = store._layout.place_of_entry(record.entry)
-            items.append((page, field_of(record.entry), encode_record(record, head), *pieces))
-        shards = [store._layout.place_of_entry(record.entry)[0] for record in records]
-        replies = await store._each(ENTER, shards, items, store._chunks)
+        if not records:
+            return []
+        entries = np.array([record.entry for record in records], np.uint64)
+        shards, pages = store._layout.places_of_entries(entries)
+        cuts = [cut(record.body, store._chunks) for record in records]
+        values = [encode_record(record, head) for record, (head, _) in zip(records, cuts, strict=True)]
+        columns = (pages, names_and_lives(entries)[0], values, *zip(*(pieces for _, pieces in cuts), strict=True))
+        replies = await store._columns(ENTER, shards, columns, store._chunks)
         return [store._decoded(reply) if reply else record for record, reply in zip(records, replies, strict=True)]
 
     async def restore_documents(self, documents: Sequence[Document]) -> list[Document]:
         store = self._store
         names = [document.document_id.encode() for document in documents]
-        places = list(map(store._layout.place_of_document, names))
-        items = [
-            (page, name, encode_held(document.held))
-            for (_, page), name, document in zip(places, names, documents, strict=True)
-        ]
-        replies = await store._each(RESTORE, [shard for shard, _ in places], items)
+        shards, pages = store._layout.places_of_documents(names)
+        values = [encode_held(document.held) for document in documents]
+        replies = await store._columns(RESTORE, shards, (pages, names, values))
         behind = [
             document
             for document, reply in zip(documents, replies, strict=True)
