@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gate.core.methods import Room
+from gate.index.redis.connect import Redising
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
 
@@ -49,7 +50,10 @@ def open_store(request: pytest.FixtureRequest, run: Run) -> Iterator[Callable[[i
 
     def open_one(max_bucket: int = 4096) -> RedisStore:
         ref = f"walk-{next(NUMBERS)}@1"
-        opening = open_redis(url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)
+        planned = Redising(expected_documents=5000)
+        opening = open_redis(
+            url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket, settings=planned
+        )
         opened.append(run(opening))
         return opened[-1]
 
