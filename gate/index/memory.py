@@ -1,7 +1,7 @@
 """The index in this process's memory: the fastest backend, gone with the process.
 
-Documents, contents and records are in dictionaries (`gate.index.packed`); postings, of which there are many more, in
-the flat arrays of `gate.index.buckets`.
+Documents, contents and records are in dictionaries; postings, of which there are many more, in the flat arrays of
+`gate.index.buckets`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from threading import Lock
 
 from gate.index.buckets import Buckets
 from gate.index.memory_walk import MemoryWalk
-from gate.index.packed import ANSWER, DEAD, DUPLICATE_OF, HELD_FIELDS, TICKET, Documents, Records, record_of
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 
@@ -21,9 +20,9 @@ class MemoryStore:
 
     def __init__(self, max_bucket: int = 4096) -> None:
         self._lock = Lock()
-        self._documents = Documents()
+        self._documents: dict[str, tuple[Held, ...]] = {}
         self._contents: dict[bytes, int] = {}
-        self._records = Records()
+        self._records: dict[int, Record] = {}
         self._buckets = Buckets(max_bucket)
         self._tickets = 0
 
@@ -32,34 +31,30 @@ class MemoryStore:
             return [self._enrol(wish) for wish in wishes]
 
     def _enrol(self, wish: Enrolment) -> Standing:
-        document_id, version, content, entry, body, share = wish
+        document_id, content, entry = wish.document_id, wish.content, wish.entry
         # 1. The document knows its content before the content knows the document: a delete that comes now finds both.
-        others: tuple[bytes, ...] = ()
-        if document_id not in self._documents.flat:
-            self._documents.flat[document_id] = (content, version, None, entry)
+        held = self._documents.get(document_id, ())
+        mine = next((one for one in held if one.content == content), None) if held else None
+        others = tuple(one.content for one in held if one is not mine) if held else ()
+        if mine is None:
+            self._documents[document_id] = (*held, Held(content, wish.version, None, entry))
         else:
-            held = self._documents[document_id]
-            others = tuple(one.content for one in held if one.content != content)
-            mine = next((one for one in held if one.content == content), None)
-            if mine is None:
-                self._documents[document_id] = (*held, Held(content, version, None, entry))
-            else:
-                answer = mine.answer or None
-                self._replace(document_id, held, mine._replace(answer=answer, stamp=entry))
-                if answer is not None:
-                    return Standing(None, answer, others)
+            answer = mine.answer or None
+            self._replace(document_id, held, mine._replace(answer=answer, stamp=entry))
+            if answer is not None:
+                return Standing(None, answer, others)
         # 2. The content.
         standing = self._contents.get(content)
         if standing is None:
             if entry in self._records:
                 raise ValueError(f"entry {entry} is in use; an entry's number is never used twice")
-            record = Record(entry, content, (Holder(document_id, version),), body)
+            record = Record(entry, content, (Holder(document_id, wish.version),), wish.body)
             self._contents[content] = entry
-            self._records.flat[entry] = (content, body, 0, 0, False, document_id, version)
+            self._records[entry] = record
         else:
             record = self._records[standing]
-            if share and not record.dead and all(holder.document_id != document_id for holder in record.holders):
-                record = record._replace(holders=(*record.holders, Holder(document_id, version)))
+            if wish.share and not record.dead and all(holder.document_id != document_id for holder in record.holders):
+                record = record._replace(holders=(*record.holders, Holder(document_id, wish.version)))
                 self._records[standing] = record
         return Standing(record, None, others)
 
@@ -69,7 +64,7 @@ class MemoryStore:
 
     async def records(self, entries: Sequence[int]) -> list[Record | None]:
         with self._lock:
-            return list(map(self._records.find, entries))
+            return list(map(self._records.get, entries))
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         with self._lock:
@@ -83,36 +78,37 @@ class MemoryStore:
 
     async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
         with self._lock:
-            return [self._register(*registration) for registration in registrations]
+            return [self._register(one.entry, one.ticket, one.duplicate_of) for one in registrations]
 
     def _register(self, entry: int, ticket: int, duplicate_of: int) -> Record | None:
         if ticket and duplicate_of:
             raise ValueError("a registration is a ticket or a duplicate, not both")
-        flat = self._records.flat.get(entry)
-        if flat is None or flat[DEAD]:
+        record = self._records.get(entry)
+        if record is None or record.dead:
             return None
-        if not (flat[TICKET] or flat[DUPLICATE_OF]):
-            flat = self._records.flat[entry] = (*flat[:TICKET], ticket, duplicate_of, *flat[DEAD:])
-        return record_of(entry, flat)
+        if not (record.ticket or record.duplicate_of):
+            record = Record(entry, record.content, record.holders, record.body, ticket, duplicate_of)
+            self._records[entry] = record
+        return record
 
     async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
         with self._lock:
-            return [self._remember(*memory) for memory in memories]
+            return [self._remember(memory) for memory in memories]
 
-    def _remember(self, document_id: str, content: bytes, answer: bytes, replacing: bytes | None) -> bytes | None:
-        flat = self._documents.flat.get(document_id, ())
-        for first in range(0, len(flat), HELD_FIELDS):
-            if flat[first] == content:
-                place = first + ANSWER
-                if flat[place] != replacing:
-                    stands: bytes | None = flat[place]
-                    return stands
-                self._documents.flat[document_id] = (*flat[:place], answer, *flat[place + 1 :])
-                return answer
+    def _remember(self, memory: Memory) -> bytes | None:
+        held = self._documents.get(memory.document_id, ())
+        for mine in held:
+            if mine.content == memory.content:
+                if mine.answer != memory.replacing:
+                    return mine.answer
+                now = Held(mine.content, mine.version, memory.answer, mine.stamp)
+                self._replace(memory.document_id, held, now)
+                return memory.answer
         return None
 
     def _replace(self, document_id: str, held: tuple[Held, ...], one: Held) -> None:
-        self._documents[document_id] = tuple(one if old.content == one.content else old for old in held)
+        """Put one content of a document in the place of the same with another answer or stamp."""
+        self._documents[document_id] = tuple([one if old.content == one.content else old for old in held])
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         with self._lock:
@@ -120,21 +116,21 @@ class MemoryStore:
 
     async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._lock:
-            return list(map(self._documents.find, document_ids))
+            return [self._documents.get(document_id, ()) for document_id in document_ids]
 
     async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         with self._lock:
             for document_id in document_ids:
-                if held := self._documents.find(document_id):
+                if held := self._documents.get(document_id):
                     self._documents[document_id] = tuple(one._replace(answer=VOID) for one in held)
-            return list(map(self._documents.find, document_ids))
+            return [self._documents.get(document_id, ()) for document_id in document_ids]
 
     async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
         with self._lock:
             return [self._disown(entry, document_id) for entry, document_id in holdings]
 
     def _disown(self, entry: int, document_id: str) -> Record | None:
-        record = self._records.find(entry)
+        record = self._records.get(entry)
         if record is None or record.dead:
             return record
         left = tuple(holder for holder in record.holders if holder.document_id != document_id)
@@ -146,9 +142,9 @@ class MemoryStore:
     async def bury(self, entries: Sequence[int]) -> list[Record | None]:
         with self._lock:
             for entry in entries:
-                if record := self._records.find(entry):
+                if record := self._records.get(entry):
                     self._records[entry] = record._replace(dead=True)
-            return list(map(self._records.find, entries))
+            return list(map(self._records.get, entries))
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
         with self._lock:
@@ -157,7 +153,7 @@ class MemoryStore:
     async def erase(self, entries: Sequence[int]) -> None:
         with self._lock:
             for entry in entries:
-                record = self._records.find(entry)
+                record = self._records.get(entry)
                 if record is not None and record.dead:
                     del self._records[entry]
                     if self._contents.get(record.content) == entry:
@@ -169,7 +165,7 @@ class MemoryStore:
 
     def _forget(self, document_id: str, held: Sequence[Held]) -> bool:
         gone = {(one.content, one.stamp) for one in held}
-        left = tuple(one for one in self._documents.find(document_id) if (one.content, one.stamp) not in gone)
+        left = tuple(one for one in self._documents.get(document_id, ()) if (one.content, one.stamp) not in gone)
         if left:
             self._documents[document_id] = left
         else:
@@ -184,14 +180,28 @@ class MemoryStore:
 
     async def info(self) -> dict[str, int]:
         """Counts, and the bytes that the objects take without the allocator's slack. Walks the whole index."""
+        size = sys.getsizeof
         with self._lock:
+            records = sum(
+                size(entry)
+                + size(record)
+                + size(record.body)
+                + size(record.ticket)
+                + size(record.holders)
+                + sum(map(size, record.holders))
+                for entry, record in self._records.items()
+            )
+            documents = sum(
+                size(name) + size(held) + sum(size(one) + size(one.answer or b"") for one in held)
+                for name, held in self._documents.items()
+            )
             return {
                 "documents": len(self._documents),
                 "contents": len(self._contents),
                 "entries": len(self._records),
                 "tickets": self._tickets,
-                "bytes_documents": self._documents.bytes(),
-                "bytes_contents": sys.getsizeof(self._contents) + sum(map(sys.getsizeof, self._contents)),
-                "bytes_entries": self._records.bytes(),
+                "bytes_documents": size(self._documents) + documents,
+                "bytes_contents": size(self._contents) + sum(map(size, self._contents)),
+                "bytes_entries": size(self._records) + records,
                 **self._buckets.info(),
             }

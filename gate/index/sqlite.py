@@ -291,7 +291,7 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
     standing = entry_of(connection, content)
     if standing is None:
         record = Record(entry, content, (holder,), body)
-        fields = (number, content, json.dumps(record.holders), body)
+        fields = (number, content, json.dumps(record.holders, default=tuple), body)
         try:
             run("INSERT INTO entries (entry, content, holders, body) VALUES (?, ?, ?, ?)", fields)
         except sqlite3.IntegrityError as exc:
@@ -327,6 +327,6 @@ def _disown(connection: sqlite3.Connection, entry: int, document_id: str) -> Rec
 
 
 def _keep(connection: sqlite3.Connection, record: Record) -> Record:
-    row = (json.dumps(record.holders), record.dead, signed(record.entry))
+    row = (json.dumps(record.holders, default=tuple), record.dead, signed(record.entry))
     connection.execute("UPDATE entries SET holders = ?, dead = ? WHERE entry = ?", row)
     return record

@@ -107,7 +107,7 @@ def _restore(connection: sqlite3.Connection, record: Record) -> Record:
         standing = record.entry
         connection.execute("INSERT INTO contents VALUES (?, ?)", (record.content, signed(record.entry)))
     if standing == record.entry:
-        fields = (signed(record.entry), record.content, json.dumps(record.holders), record.body)
+        fields = (signed(record.entry), record.content, json.dumps(record.holders, default=tuple), record.body)
         registration = (record.ticket, signed(record.duplicate_of), record.dead)
         connection.execute(_RESTORE, (*fields, *registration))
     there = records_of(connection, [standing]).get(standing, record)

@@ -19,10 +19,11 @@ twice changes nothing, and answers what stands. `gate.index.claim` relies on no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,14 +33,25 @@ Keys = NDArray[np.uint64]
 VOID = b""
 
 
-class Holder(NamedTuple):
+class Value(msgspec.Struct, frozen=True, order=True, array_like=True, gc=False):
+    """What goes into a store and comes out: taken apart, changed and compared like a named tuple, but made in a third
+    of the time, and not walked through by the garbage collector again and again as an index in memory grows."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(msgspec.structs.astuple(self))
+
+    def _replace(self, **changes: Any) -> Self:
+        return msgspec.structs.replace(self, **changes)
+
+
+class Holder(Value, frozen=True, order=True):
     """A document that brought a content."""
 
     document_id: str
     version: str | None
 
 
-class Record(NamedTuple):
+class Record(Value, frozen=True, order=True):
     """One entry. Of `ticket` and `duplicate_of` at most one is set, once, for the life of the entry."""
 
     entry: int
@@ -59,7 +71,7 @@ class Record(NamedTuple):
         return bool(self.ticket or self.duplicate_of)
 
 
-class Enrolment(NamedTuple):
+class Enrolment(Value, frozen=True, order=True):
     """A wish to enter: it is granted if nobody holds the content yet."""
 
     document_id: str
@@ -70,7 +82,7 @@ class Enrolment(NamedTuple):
     share: bool = False  # join the holders of a content that is there already
 
 
-class Standing(NamedTuple):
+class Standing(Value, frozen=True, order=True):
     """What stands after an enrolment: the record of the content, or the answer that the document was given before
     (then nothing was entered and there is no record); and the document's other contents."""
 
@@ -79,13 +91,13 @@ class Standing(NamedTuple):
     others: tuple[bytes, ...]
 
 
-class Registration(NamedTuple):
+class Registration(Value, frozen=True, order=True):
     entry: int
     ticket: int = 0
     duplicate_of: int = 0
 
 
-class Memory(NamedTuple):
+class Memory(Value, frozen=True, order=True):
     """An answer to keep, or VOID. It replaces `replacing` and nothing else (None: only if there is no answer yet)."""
 
     document_id: str
@@ -94,7 +106,7 @@ class Memory(NamedTuple):
     replacing: bytes | None = None
 
 
-class Held(NamedTuple):
+class Held(Value, frozen=True, order=True):
     """One content of a document, as the document's own record has it. The stamp is the entry number of the latest
     wish: it changes with every enrolment, so that a delete takes away no more than it has seen."""
 
