@@ -44,7 +44,9 @@ class Mender:
                 await self._store.bury(entries)
                 await self._store.erase(entries)  # its postings are orphans from now on
             case Fault.UNLISTED:
-                await self._list([finding.entry for finding in findings])
+                # Should one have died since, its postings are orphans, which are looked for last.
+                records = await self.living({finding.entry for finding in findings})
+                await self._store.append(*self.postings_of(list(records.values())))
             case Fault.UNREACHABLE:
                 records = await self.living({finding.entry for finding in findings})
                 standing = await self._walk.restore(list(records.values()))
@@ -62,16 +64,6 @@ class Mender:
         await self._walk.restore([record for record in records if not record.holders])
         await deletion.clear(self._store, self._method, [record for record in records if self.is_whole(record)])
         await self._store.erase([record.entry for record in records])
-
-    async def _list(self, entries: Sequence[int]) -> None:
-        """Append, as anybody may who meets an entry; if it has died since, take the postings back, as they would."""
-        records = (await self.living(set(entries))).values()
-        postings = self.postings_of(list(records))
-        await self._store.append(*postings)
-        alive = await self.living(set(entries))
-        late = [record for record in records if record.entry not in alive]
-        keys, owners, _ = self.postings_of(late)
-        await self._store.withdraw(keys, owners)
 
     async def _hold(self, findings: Sequence[Finding]) -> None:
         """Tell documents what they hold, as a repeated check-in would. What they were answered is forgotten."""

@@ -16,7 +16,8 @@ from gate.core.methods import method_of
 from gate.core.profiles import BUILT_IN
 from gate.index.audit import audit
 from gate.index.claim import Claim, Index
-from gate.index.faults import Report
+from gate.index.deletion import postings_of
+from gate.index.faults import Fault, Report
 from gate.index.memory import MemoryStore
 from gate.limits import Limits
 
@@ -166,3 +167,20 @@ def test_the_steps_come_in_between() -> None:
             task.send(None)
             steps += 1
     assert steps > 8
+
+
+def test_an_entry_that_is_deleted_while_it_is_mended_leaves_nothing_behind() -> None:
+    world = World("principals")
+    finished(world.check_in("a"))
+    [record] = world.store._records.values()
+    keys, entries, _ = postings_of(METHOD, [record])
+    finished(world.store.withdraw(keys, entries))
+
+    class Late(Stepwise):
+        async def append(self, *postings: Any) -> None:
+            await world.index.delete(["a"])
+            await world.store.append(*postings)
+
+    assert finished(audit(Late(world.store), METHOD, world.profile, fix=True)).found[Fault.UNLISTED] == 1
+    left = finished(world.store.info())
+    assert (left["documents"], left["entries"], left["postings"]) == (0, 0, 0)
