@@ -17,7 +17,7 @@ import numpy as np
 from gate.core.judge import Answer
 from gate.core.methods import Method
 from gate.core.profile import Profile
-from gate.core.text import content_ids, normalise
+from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
 from gate.errors import BadDocument, Stale, Unavailable
 from gate.index.claim import Claim, Index, Outcome
 from gate.index.store import Record
@@ -45,11 +45,13 @@ def admit(document: CheckIn, limits: Limits) -> None:
     """Refuse what cannot be judged, by a `BadDocument` that says why."""
     if not document.document_id:
         raise BadDocument("bad_field", "document_id: is empty; give every document an id")
-    if len(document.text) > limits.max_document_chars:
+    length, most = len(document.text), limits.max_document_chars
+    if most // LONGEST_FOLD < length <= most and not document.text.isascii():
+        length = folded_length(document.text)
+    if length > most:
         raise BadDocument(
             "too_large",
-            f"text: has {len(document.text)} characters, over max_document_chars = {limits.max_document_chars}; "
-            "raise that limit or split the document",
+            f"text: has {length} characters, over max_document_chars = {most}; raise that limit or split the document",
         )
     for name in ("document_id", "version", "text"):
         value = getattr(document, name)

@@ -143,3 +143,10 @@ def test_an_error_of_a_step_comes_out_as_it_is() -> None:
 
     with pytest.raises(BadDocument, match="message"):
         run_now(steps(fails()))
+
+
+def test_a_text_that_grows_over_the_limit_when_it_is_written_out_is_refused() -> None:
+    limits = Limits(max_document_chars=1800)
+    admit(document("\ufdfa" * 100), limits)
+    with pytest.raises(BadDocument, match="has 1818 characters"):
+        admit(document("\ufdfa" * 101), limits)

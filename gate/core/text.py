@@ -29,7 +29,10 @@ from gate.errors import BadDocument
 
 Points = NDArray[np.uint8] | NDArray[np.uint32]
 
+LONGEST_FOLD = 18  # code points that one can become (U+FDFA, a whole blessing)
+
 _SPACE = 0x20
+_PIECE = 1 << 16
 
 # An entry of the fold table: what the code point becomes, and what has to be known about that.
 #   31 unseen  30 becomes more or fewer than one code point  29 may compose with what precedes  28..21 combining class
@@ -102,6 +105,12 @@ def encoded(texts: Texts) -> list[bytes]:
         return [data[i:j] for i, j in pairwise(bounds)]
     text = data.decode("utf-32-le")
     return [text[i:j].encode() for i, j in pairwise(bounds)]
+
+
+def folded_length(text: str) -> int:
+    """How many characters compatibility forms take when they are written out, counted piece by piece."""
+    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    return sum(len(unicodedata.normalize("NFKC", piece)) for piece in pieces)
 
 
 def fold(point: int) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from samples import PIECES, WRITTEN, any_texts, batches
 
 from gate.core import text
-from gate.core.text import Texts, content_ids, encoded, fold, normalise
+from gate.core.text import LONGEST_FOLD, Texts, content_ids, encoded, fold, folded_length, normalise
 from gate.errors import BadDocument
 
 
@@ -172,3 +172,13 @@ def test_every_secret_has_content_ids_of_its_own() -> None:
     normal = normalise(["the same text"])
     secrets = [b"", b"a", b"b", b"x" * 64, b"x" * 65, b"x" * 66]
     assert len({content_ids(normal, secret)[0] for secret in secrets}) == len(secrets)
+
+
+def test_no_code_point_becomes_longer_than_the_longest() -> None:
+    points = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    assert max(len(unicodedata.normalize("NFKC", chr(point)).casefold()) for point in points) == LONGEST_FOLD
+
+
+def test_the_folded_length_counts_what_compatibility_forms_become() -> None:
+    assert folded_length("ab\ufdfa") == 20
+    assert folded_length("x" * 200_000 + "\ufb03" * 3) == 200_009
