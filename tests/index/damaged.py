@@ -19,8 +19,7 @@ from gate.index.store import Record
 from gate.model import CheckIn
 from gate.service import Gate
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests are not a package
-from servers import redis_cluster, redis_server
+from load.servers import redis_cluster, redis_server
 
 NUMBERS = count()
 KINDS = ("memory", "sqlite", "redis", "cluster")

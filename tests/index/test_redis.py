@@ -14,11 +14,11 @@ from gate.core.methods import Room
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.store import Store
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests are not a package
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("store_contract")
-from servers import redis_cluster, redis_server  # noqa: E402
 from store_contract import Run, StoreContract  # noqa: E402
+
+from load.servers import redis_cluster, redis_server  # noqa: E402
 
 NUMBERS = count()
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 from threading import Thread
 
 import msgspec
@@ -19,9 +17,7 @@ from gate.index.redis.layout import Layout, View
 from gate.index.redis.views import current_view, rotate
 from gate.model import CheckIn, Relation
 from gate.service import Gate
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests are not a package
-from servers import RedisServer, redis_server
+from load.servers import RedisServer, redis_server
 
 NUMBERS = count()
 WORDS = [

@@ -16,10 +16,9 @@ from gate.index.redis.connect import Redising
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests are not a package
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("walk_contract")
-from servers import redis_cluster, redis_server  # noqa: E402
+from load.servers import redis_cluster, redis_server  # noqa: E402
 from walk_contract import FIRST, Run, WalkContract, documents, postings, records, u64, wish  # noqa: E402
 
 NUMBERS = count()
