@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from itertools import count
 from threading import Thread
@@ -13,7 +14,9 @@ from redis.asyncio import Redis
 
 from gate.errors import Stale
 from gate.index.redis import views
+from gate.index.redis.connect import Redising
 from gate.index.redis.layout import Layout, View
+from gate.index.redis.store import RedisStore
 from gate.index.redis.views import current_view, rotate
 from gate.model import CheckIn, Relation
 from gate.service import Gate
@@ -225,3 +228,30 @@ def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, g
             await client.aclose()
 
     assert len(asyncio.run(views_of())) == 1
+
+
+def test_a_generation_that_is_older_than_the_window_is_followed_by_the_next(server: RedisServer, name: str) -> None:
+    standard = msgspec.structs.replace(Gate().profile, name=name)
+    with Gate(standard, index=server.url, redis=Redising(window_seconds=3600)) as gate:
+        store = gate._store
+        assert isinstance(store, RedisStore)
+        now = time.time()
+        gate.check_in([document(1)])
+        assert generations(gate) == 1
+        for later in (4000, 8000):
+            store._clock = lambda later=later: now + later  # type: ignore[misc]
+            assert gate.check_in([document(1, f"after {later}")])[0].similar
+        assert generations(gate) == 2
+        store._clock = lambda: now + 20_000
+        assert not gate.check_in([document(1, "long after")])[0].similar
+
+
+def test_a_window_that_is_not_over_changes_nothing(server: RedisServer, name: str, gate: Gate) -> None:
+    store = gate._store
+    assert isinstance(store, RedisStore)
+    assert not gate._run(store.keep_window(3600, now=time.time()))
+    assert generations(gate) == 1
+
+
+def generations(gate: Gate) -> int:
+    return gate.info()["generations"]

@@ -43,6 +43,7 @@ class Redising:
     connections: int = 8  # of one process, to each server; a batch uses two at a time
     timeout_seconds: float = 5.0  # of one round trip: a batch of 256 takes milliseconds, a failover seconds
     expected_documents: int = 1_000_000  # of a new index; ten times as many still work, in more memory each
+    window_seconds: float | None = None  # keep documents for one to two windows; None keeps them for good
     allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass without a word
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -180,7 +181,9 @@ async def open_store(
         await close(client)
         raise
     link = Link(client, calls=settings.connections, patience=settings.patience, watcher=watcher)
-    return RedisStore(link, prefix=prefix, view=view, room=room, max_bucket=max_bucket)
+    return RedisStore(
+        link, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
+    )
 
 
 async def _look_at_server(client: Client, url: str, settings: Redising) -> None:

@@ -5,6 +5,7 @@ What is immutable is remembered here (the body of an entry), and what only saves
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -44,7 +45,7 @@ from gate.index.redis.link import Argument, Link, Script, script
 from gate.index.redis.records import Seen, joined, may_join, registered, told
 from gate.index.redis.survey import survey
 from gate.index.redis.swap import Item, until_swapped
-from gate.index.redis.views import current_view, rotate
+from gate.index.redis.views import current_view, keep_window, rotate
 from gate.index.redis.walk import RedisWalk
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
@@ -55,6 +56,7 @@ ERASE, SWAP = script("erase"), script("swap")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 KEPT_MARKS = 64
+LOOK_SECONDS = 60.0  # between two looks at the age of a generation; windows are hours and days
 KEPT_RECORDS = 4096
 
 
@@ -69,6 +71,8 @@ class RedisStore:
         view: View,
         room: Room,
         max_bucket: int,
+        window_seconds: float | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._link = link
         self._layout = Layout(prefix, view.page_bits)
@@ -81,6 +85,9 @@ class RedisStore:
         self._seen: OrderedDict[int, Seen] = OrderedDict()
         self._marks: OrderedDict[int, dict[int, bytes]] = OrderedDict()  # where the log of each shard stood
         self._next_mark = 1
+        self._window_seconds = window_seconds
+        self._clock = clock
+        self._looked = 0.0  # when the age of the generation was last looked at
         self._use(view)
 
     def _use(self, view: View) -> None:
@@ -90,6 +97,8 @@ class RedisStore:
     # Enrolling.
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+        if self._window_seconds is not None and self._clock() - self._looked >= LOOK_SECONDS:
+            await self._keep_window(self._window_seconds)
         # 1. The document knows its content before the content knows the document: a delete that comes now finds both.
         before = await self._hold(wishes)
         # 2. The content, unless the document was answered.
@@ -304,10 +313,9 @@ class RedisStore:
         """Begin a new generation, and drop the one before the last (see `gate.index.redis.views`)."""
         self._use(await rotate(self._link.client, self._prefixes, now=now))
 
-    async def age(self, *, now: float) -> float:
-        """How long ago the generation that is written to began, in seconds; 0 if it never rotated."""
-        started = (await current_view(self._link.client, self._prefixes)).started
-        return now - started if started else 0.0
+    async def _keep_window(self, seconds: float) -> None:
+        self._looked = self._clock()
+        self._use(await keep_window(self._link.client, self._prefixes, seconds, now=self._looked))
 
     def walk(self) -> RedisWalk:
         return RedisWalk(self)

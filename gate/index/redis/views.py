@@ -55,6 +55,17 @@ async def rotate(client: Client, prefixes: Sequence[bytes], *, now: float) -> Vi
     return await _change(client, prefixes, view, read=view.read[::-1], announced=False, started=now)
 
 
+async def keep_window(client: Client, prefixes: Sequence[bytes], seconds: float, *, now: float) -> View:
+    """Rotate if the generation that is written to is older than the window. Many processes may ask at once."""
+    view = await current_view(client, prefixes)
+    if now - view.started < seconds and not view.announced:
+        return view
+    try:
+        return await rotate(client, prefixes, now=now)
+    except Stale:
+        return await current_view(client, prefixes)  # somebody else has begun to
+
+
 async def purge(client: Client, prefixes: Sequence[bytes], generation: str) -> int:
     """Remove every key of a generation that nobody reads any more; how many there were."""
     gone = 0
