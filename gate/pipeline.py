@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gate.core.judge import Answer
+from gate.core.judge import Answer, Hit
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
 from gate.errors import BadDocument, Stale, Unavailable
 from gate.index.claim import Claim, Index, Outcome
-from gate.index.store import Record
+from gate.index.store import Holder, Record
 from gate.index.waves import claim_batch
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded, Match, Verdict
@@ -53,9 +53,11 @@ def admit(document: CheckIn, limits: Limits) -> None:
             "too_large",
             f"text: has {length} characters, over max_document_chars = {most}; raise that limit or split the document",
         )
+    if document.text.isascii() and document.document_id.isascii() and (document.version or "").isascii():
+        return
     for name in ("document_id", "version", "text"):
         value = getattr(document, name)
-        if value and not value.isascii():
+        if value:
             try:
                 value.encode()
             except UnicodeEncodeError as exc:
@@ -141,7 +143,7 @@ class Pipeline:
     def verdict(self, claim: Claim, answer: Answer, named: dict[int, Record], *, features: int | None) -> Verdict:
         """Dress an answer for the outside, with names instead of entries."""
         print_ = self.method.fingerprint(claim.body)
-        group = named.get(answer.group)
+        group = named.get(answer.group) if named else None
         return Verdict(
             document_id=claim.document_id,
             version=claim.version,
@@ -154,25 +156,27 @@ class Pipeline:
             verdict_id=self.verdict_id(claim),
             features=features,
             candidates=answer.candidates,
-            matches=tuple(
-                Match(
-                    document_id=named[hit.entry].owner.document_id,
-                    version=named[hit.entry].owner.version,
-                    relation=hit.relation,
-                    distance=hit.distance,
-                    resemblance=hit.resemblance,
-                    containment=hit.containment,
-                )
-                for hit in answer.hits
-            ),
+            matches=tuple([_match(hit, named[hit.entry].owner) for hit in answer.hits]),
             degraded=answer.degraded,
         )
 
     def verdict_id(self, claim: Claim) -> str:
         """The same document with the same content under the same profile has the same verdict, and the same id."""
         digest = self._begun.copy()
-        digest.update(_measured(claim.document_id.encode()) + _measured(claim.content))
+        digest.update(_measured(claim.document_id.encode()))
+        digest.update(_measured(claim.content))
         return digest.hexdigest()
+
+
+def _match(hit: Hit, owner: Holder) -> Match:
+    return Match(
+        document_id=owner.document_id,
+        version=owner.version,
+        relation=hit.relation,
+        distance=hit.distance,
+        resemblance=hit.resemblance,
+        containment=hit.containment,
+    )
 
 
 def _measured(part: bytes) -> bytes:

@@ -45,8 +45,9 @@ def signatures(features: Features, bins: int) -> tuple[NDArray[np.uint8], NDArra
 
 def resemblance(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
     """The estimated resemblance of each pair of rows: the share of agreeing bins, less chance agreement."""
-    agreeing = np.mean(left == right, axis=-1, dtype=np.float64)
-    return np.clip((agreeing - 1 / 256) / (1 - 1 / 256), 0.0, 1.0)
+    agreeing = np.count_nonzero(left == right, axis=-1) / left.shape[-1]
+    estimate: NDArray[np.float64] = np.clip((agreeing - 1 / 256) / (1 - 1 / 256), 0.0, 1.0)
+    return estimate
 
 
 def _distinct(features: Features) -> NDArray[np.uint32]:

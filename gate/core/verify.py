@@ -7,8 +7,8 @@ protocol is unsound without that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +22,7 @@ PLACES = 4
 NAMES_A_PART = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(msgspec.Struct, frozen=True, gc=False):
     """One pair that is alike, seen from its left side."""
 
     distance: int | None
@@ -53,26 +52,30 @@ def verify(method: Method, profile: Profile, lefts: Sequence[bytes], rights: Seq
         return []
     measures = method.compare(lefts, rights)
     found: list[Likeness | None] = [None] * len(lefts)
-    for i in np.flatnonzero(alike(measures, profile)).tolist():
-        found[i] = likeness(measures, i)
+    places = np.flatnonzero(alike(measures, profile))
+    for i, how in zip(places.tolist(), likenesses(measures, places), strict=True):
+        found[i] = how
     return found
 
 
 def likeness(measures: Measures, i: int) -> Likeness:
     """Pair i of the measures, with the name of its relation."""
-    inside = _at(measures.left_in_right, i)
-    around = _at(measures.right_in_left, i)
-    relation = Relation.NEAR
-    if inside is not None and around is not None and (inside >= NAMES_A_PART) != (around >= NAMES_A_PART):
-        relation = Relation.CONTAINED if inside > around else Relation.CONTAINS
-    return Likeness(
-        distance=None if measures.distance is None else int(measures.distance[i]),
-        resemblance=_at(measures.resemblance, i),
-        containment=inside,
-        relation=relation,
-    )
+    return likenesses(measures, np.array([i]))[0]
 
 
-def _at(values: NDArray[np.float64] | None, i: int) -> float | None:
+def likenesses(measures: Measures, places: NDArray[np.int64]) -> list[Likeness]:
+    """Some pairs of the measures, each with the name of its relation."""
+    distances = [None] * len(places) if measures.distance is None else measures.distance[places].tolist()
+    columns = (measures.resemblance, measures.left_in_right, measures.right_in_left)
     # Rounded as in `alike`: Python rounds some halves the other way, and would show less than the threshold.
-    return None if values is None else float(np.round(values[i], PLACES))
+    rounded = ([None] * len(places) if c is None else np.round(c[places], PLACES).tolist() for c in columns)
+    return [
+        Likeness(distance, resemblance, inside, _relation(inside, around))
+        for distance, resemblance, inside, around in zip(distances, *rounded, strict=True)
+    ]
+
+
+def _relation(inside: float | None, around: float | None) -> Relation:
+    if inside is None or around is None or (inside >= NAMES_A_PART) == (around >= NAMES_A_PART):
+        return Relation.NEAR
+    return Relation.CONTAINED if inside > around else Relation.CONTAINS

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.bands import Probes
+from gate.core.distinct import standing_for
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.verify import Likeness, verify
@@ -19,6 +20,7 @@ from gate.model import Degraded
 # Probed at a time. A wide radius has a thousand probes a document, with a dozen postings each: more would neither fit
 # into the memory that a batch may take nor into a core's cache. Usual profiles have fewer in a whole batch.
 PROBES = 16_384
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(slots=True)
@@ -125,10 +127,16 @@ class Neighbours:
         if len(viewers) < len(who):
             kept &= np.array([i in viewers for i in who], np.bool_)[reading.rows]
         rows, keys, entries = reading.rows[kept], reading.keys[kept], reading.entries[kept]
-        known = await self._known(np.unique(entries).tolist()) if len(entries) else {}
+        if not len(entries):
+            return Meeting(sights, [], (keys, entries))
+        known = await self._known(np.unique(entries).tolist())
 
+        # Who is alike is met in many buckets: once is enough.
+        standing = standing_for(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
+        repeated = (entries[standing] == entries) & (rows[standing] == rows) & (standing != np.arange(len(entries)))
+        once = np.flatnonzero(~repeated)
         pairs: dict[tuple[int, int], Record] = {}
-        for row, entry in dict.fromkeys(zip(rows.tolist(), entries.tolist(), strict=True)):
+        for row, entry in dict.fromkeys(zip(rows[once].tolist(), entries[once].tolist(), strict=True)):
             i, other = who[row], known[entry]
             if (
                 other is None
@@ -147,7 +155,8 @@ class Neighbours:
             self._method, self._profile, [viewers[i].body for i, _ in pairs], [other.body for other in pairs.values()]
         )
         alike = [(i, other, how) for ((i, _), other), how in zip(pairs.items(), found, strict=True) if how is not None]
-        gone = np.isin(entries, np.array([entry for entry in known if known[entry] is None], np.uint64))
+        missing = [entry for entry, record in known.items() if record is None]
+        gone = np.isin(entries, np.array(missing, np.uint64)) if missing else np.zeros(len(entries), np.bool_)
         return Meeting(sights, alike, (keys[gone], entries[gone]))
 
     async def _known(self, entries: list[int]) -> dict[int, Record | None]:
