@@ -2,7 +2,7 @@
 
 A machine's speed drifts: what ran a minute later ran on another machine. So every round runs all contenders one after
 the other, in an order that turns by one place a round, and a ratio is the median over rounds of the ratio within a
-round.
+round. Where other work shares the cores, the clock of the processor tells more than that on the wall.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from rich.table import Table
 
 Step = Callable[[int], int]
 
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
@@ -35,7 +37,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Microseconds of wall time per unit. `speed` is against the reference: 2.0 is twice as fast."""
+    """Microseconds per unit. `speed` is against the reference: 2.0 is twice as fast."""
 
     name: str
     microseconds: float
@@ -55,40 +57,78 @@ class Report:
     def add(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
         self.tables[name] = list(rows)
 
+    def plain(self) -> dict[str, Any]:
+        return {"title": self.title, "settings": self.settings, "tables": self.tables}
+
     def show(self, *, as_json: bool) -> None:
+        """A table for people, Markdown in a pipe, or JSON."""
         if as_json:
-            print(json.dumps({"title": self.title, "settings": self.settings, "tables": self.tables}, indent=2))
-            return
-        console = Console(width=None if sys.stdout.isatty() else 160)
+            print(json.dumps(self.plain(), indent=2))
+        elif sys.stdout.isatty():
+            self._draw(Console())
+        else:
+            print(self.markdown())
+
+    def markdown(self) -> str:
+        lines = [f"{self.title}: " + ", ".join(f"{name} {shown(value)}" for name, value in self.settings.items())]
+        for name, rows in self.tables.items():
+            columns = _columns(rows)
+            lines += ["", f"**{name}**", "", f"| {' | '.join(columns)} |"]
+            lines.append("|" + "".join(" ---: |" if _numeric(rows, column) else " --- |" for column in columns))
+            lines += [f"| {' | '.join(shown(row.get(column)) for column in columns)} |" for row in rows]
+        return "\n".join(lines)
+
+    def _draw(self, console: Console) -> None:
         console.print(f"{self.title}  {self.settings}", highlight=False)
         for name, rows in self.tables.items():
             table = Table(title=name, title_justify="left")
-            columns = list(dict.fromkeys(column for row in rows for column in row))
-            for column in columns:
-                numeric = all(isinstance(row.get(column, 0), int | float) for row in rows)
-                table.add_column(column, justify="right" if numeric else "left")
+            for column in _columns(rows):
+                table.add_column(column, justify="right" if _numeric(rows, column) else "left")
             for row in rows:
-                table.add_row(*(shown(row.get(column)) for column in columns))
+                table.add_row(*(shown(row.get(column)) for column in _columns(rows)))
             console.print(table)
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(column for row in rows for column in row))
+
+
+def _numeric(rows: Sequence[dict[str, Any]], column: str) -> bool:
+    return all(isinstance(row.get(column) or 0, int | float) for row in rows)
+
+
+def asked(what: str, measured: float, *, at_least: float | None = None, at_most: float | None = None) -> dict[str, Any]:
+    """A row of the table of targets. What has no target is only stated."""
+    target, met = "", None
+    if at_least is not None:
+        target, met = f">= {at_least:g}", measured >= at_least
+    elif at_most is not None:
+        target, met = f"<= {at_most:g}", measured <= at_most
+    return {"what": what, "measured": round(measured, 2), "target": target, "met": met}
 
 
 def shown(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def interleave(contenders: Sequence[Contender], *, rounds: int, reference: str, warm_up: int = 1) -> list[Timing]:
+def interleave(
+    contenders: Sequence[Contender], *, rounds: int, reference: str, warm_up: int = 1, clock: str = "wall"
+) -> list[Timing]:
     """Time all contenders, `warm_up` rounds unmeasured before. Rounds are numbered on, so that state may grow."""
+    now = CLOCKS[clock]
     spent: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     for number in range(warm_up + rounds):
         turn = number % len(contenders)
         for contender in (*contenders[turn:], *contenders[:turn]):
-            begun = time.perf_counter()
+            begun = now()
             units = contender.step(number)
-            took = time.perf_counter() - begun
+            took = now() - begun
             if number >= warm_up:
                 spent[contender.name].append(took / max(units, 1) * 1e6)
     return [
