@@ -122,6 +122,14 @@ def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray
     """The hash, as defined above, of some stretches of bytes."""
     lanes = np.zeros(data.size // 8 + 2, dtype="<u8")
     lanes.view(np.uint8)[: data.size] = data
+    hashes = np.empty(begins.size, dtype=np.uint64)
+    for first in range(0, begins.size, _CACHED):
+        some = slice(first, first + _CACHED)
+        hashes[some] = _chained(lanes, begins[some], lengths[some], seed)
+    return hashes
+
+
+def _chained(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
     hashes = _loaded(lanes, begins, lengths)
     if seed:
         hashes ^= np.uint64(seed)
@@ -264,22 +272,25 @@ class _Memo:
     There is one for each seed: with a secret, nobody can craft two words that take each other's code.
     """
 
-    SLOT_BITS = 16  # 1 MB; more than the distinct words of most batches
+    SLOT_BITS = 18  # 4 MB; several times the distinct words of most batches, so that few displace each other
+    ROW = np.dtype([("hash", np.uint64), ("value", np.uint64)])
 
     def __init__(self) -> None:
-        self.rows = np.zeros((1 << self.SLOT_BITS, 2), dtype=np.uint64)
-        self.rows[0, 0] = ~np.uint64(0)  # no hash of the slot 0, which 0 would be
+        self.rows = np.zeros(1 << self.SLOT_BITS, dtype=self.ROW)
+        self.rows["hash"][0] = ~np.uint64(0)  # no hash of the slot 0, which 0 would be
         self.lock = threading.Lock()
 
     def look_up(self, hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
         """The values, and the places of the hashes that are not in the table."""
         with self.lock:
-            rows = self.rows[hashes >> np.uint64(64 - self.SLOT_BITS)]
-        return rows[:, 1].copy(), np.flatnonzero(rows[:, 0] != hashes)
+            rows = self.rows.take((hashes >> np.uint64(64 - self.SLOT_BITS)).view(np.int64))
+        return rows["value"].copy(), np.flatnonzero(rows["hash"] != hashes)
 
     def learn(self, hashes: Hashes, values: Hashes) -> None:
+        rows = np.empty(hashes.size, dtype=self.ROW)
+        rows["hash"], rows["value"] = hashes, values
         with self.lock:
-            self.rows[hashes >> np.uint64(64 - self.SLOT_BITS)] = np.column_stack([hashes, values])
+            self.rows[hashes >> np.uint64(64 - self.SLOT_BITS)] = rows
 
 
 @lru_cache(maxsize=4)
