@@ -12,6 +12,7 @@ from rich.text import Text
 
 from gate.cli import files, show
 from gate.cli.frame import Options, common, emit, load, open_gate
+from gate.config.index import MEMORY
 from gate.model import Relation
 from gate.service import Comparison
 
@@ -39,7 +40,7 @@ def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Opt
         raise click.UsageError("only one of the two can be read from standard input")
     settings = load(options)
     first, second = (files.read_named(path, max_chars=settings.limits.max_document_chars) for path in (left, right))
-    with open_gate(settings, index=None) as gate:
+    with open_gate(settings, index=MEMORY) as gate:
         [found] = gate.compare([(first, second)], show_passages=passages)
     if options.json:
         emit(_as_json(found, passages=passages))

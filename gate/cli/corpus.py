@@ -10,6 +10,7 @@ from rich.text import Text
 from gate import demo as planted
 from gate.cli import show
 from gate.cli.frame import Options, common, emit, load, open_gate, verdict_line
+from gate.config.index import MEMORY
 from gate.errors import ConfigError
 from gate.model import Relation
 
@@ -51,7 +52,7 @@ def demo(*, seed: int, strangers: int, folder: Path | None, options: Options) ->
             _write(folder, documents)
         except OSError as exc:
             raise ConfigError(f"{exc.filename or folder}: cannot be written: {exc.strerror}") from exc
-    with open_gate(settings, index=None) as gate:
+    with open_gate(settings, index=MEMORY) as gate:
         verdicts = gate.check_in([plant.document for plant in documents])
     if options.json:
         for verdict in verdicts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import io
 import os
@@ -18,8 +19,10 @@ import msgspec
 from gate import wire
 from gate.cli import show
 from gate.config import Effective, Settings, load_settings
+from gate.config.index import MEMORY
 from gate.core.profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
+from gate.index.redis.connect import is_redis_url, is_there, shown
 from gate.model import Verdict
 from gate.service import Gate
 
@@ -134,9 +137,8 @@ def _options(*, index: bool) -> list[Callable[[Any], Any]]:
         made.append(
             click.option(
                 "--index",
-                metavar="PATH",
-                type=click.Path(path_type=Path),
-                help="The SQLite file that keeps the index.",
+                metavar="PATH|URL",
+                help="Where the index is kept: a SQLite file, or a Redis, as in redis://host:6379/0.",
             )
         )
     made.append(click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs."))
@@ -170,18 +172,29 @@ def complain(message: str, *, kind: str = "error") -> None:
 
 
 @contextmanager
-def open_gate(settings: Settings, *, index: Path | None) -> Iterator[Gate]:
+def open_gate(settings: Settings, *, index: str) -> Iterator[Gate]:
     """The gate under these settings, closed at the end whatever happens."""
-    with Gate(settings.profile, index=index, secret=settings.secret.value, limits=settings.limits) as gate:
+    with Gate(
+        settings.profile,
+        index=None if index == MEMORY else index,
+        secret=settings.secret.value,
+        limits=settings.limits,
+        redis=settings.redis,
+    ) as gate:
         yield gate
 
 
 @contextmanager
 def open_index(settings: Settings) -> Iterator[Gate]:
     """The gate on an index that is there already."""
-    if settings.index is None:
-        raise ConfigError("index: this command needs one; name its file with --index PATH, or in gate.toml")
-    if not settings.index.is_file():
-        raise ConfigError(f"index: there is no {settings.index}; `gate check` and `gate run` make one")
+    if settings.index == MEMORY:
+        raise ConfigError("index: this command needs one; name it with --index PATH|URL, or in gate.toml")
+    if is_redis_url(settings.index):
+        found = asyncio.run(is_there(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
+        missing = f"index of profile {settings.profile.ref} at {shown(settings.index)}"
+    else:
+        found, missing = Path(settings.index).is_file(), settings.index
+    if not found:
+        raise ConfigError(f"index: there is no {missing}; `gate check` and `gate run` make one")
     with open_gate(settings, index=settings.index) as gate:
         yield gate

@@ -17,7 +17,9 @@ from gate import wire
 from gate.cli import show
 from gate.cli.frame import SOME_FAILED, Options, common, complain, load, open_gate
 from gate.config import Settings
+from gate.config.index import MEMORY
 from gate.errors import ConfigError
+from gate.index.redis.connect import is_redis_url
 from gate.model import CheckIn
 from gate.service import Gate
 from gate.stream import jsonl
@@ -106,7 +108,9 @@ def run(
 
 def _keep_apart(inputs: tuple[Path, ...], output: Path | None, settings: Settings) -> None:
     """No file is read and written at once, nor written twice."""
-    taken = [path for path in (*inputs, settings.index) if path is not None and str(path) != jsonl.STDIN]
+    taken = [path for path in inputs if str(path) != jsonl.STDIN]
+    if settings.index != MEMORY and not is_redis_url(settings.index):
+        taken.append(Path(settings.index))
     for path in (output, settings.dead_letters):
         if path is None:
             continue

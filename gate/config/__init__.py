@@ -3,7 +3,8 @@
     defaults  <  gate.toml (or --config)  <  GATE_* in the environment  <  flags
 
 The environment's name of `limits.max_matches` is GATE_LIMITS_MAX_MATCHES. A path in a file is relative to that file,
-elsewhere to the working directory. A secret comes from GATE_SECRET or `secret_file` only, and is never shown.
+elsewhere to the working directory. A secret comes from the environment (GATE_SECRET, GATE_REDIS_PASSWORD) or from a
+file that is named (`secret_file`, `redis_password_file`) only, and is never shown.
 """
 
 from __future__ import annotations
@@ -11,24 +12,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
 
+from gate.config.index import MEMORY, REDIS, find_index
 from gate.config.profiles import find_profile
-from gate.config.reading import Given, Layer, allowed, nearest, read_bytes, read_toml, shown
+from gate.config.reading import Given, Layer, checked, nearest, read_bytes, read_toml, shown
 from gate.core.profile import Profile
 from gate.errors import ConfigError
+from gate.index.redis.connect import Redising, is_redis_url
 from gate.limits import Limits
 
 DEFAULT_FILE = Path("gate.toml")
-MEMORY = "memory"
 MAX_SECRET_BYTES = 64  # the longest key that BLAKE2b takes; a longer one would count in part only
 
-PATHS = ("index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file")
+SECRETS = ("secret", "redis_password", "redis_sentinel_password")  # each has a setting `..._file` too
+FILES = tuple(f"{name}_file" for name in SECRETS)
+PATHS = ("index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "redis_ca_file", *FILES)
 LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
-KEYS = ("profile", *PATHS, *LIMITS)
+KEYS = ("profile", *PATHS, *REDIS, *LIMITS)
 
 # Kubernetes puts these into every container beside a Service that is called "gate"; they are nobody's typo.
 _KUBERNETES = re.compile(r"GATE_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_.*)?)")
@@ -59,7 +63,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What the composition root needs to know."""
 
     profile: Profile
-    index: Path | None = None  # None: in memory
+    index: str = MEMORY  # or the path of a file, or a URL
+    redis: Redising = Redising()
     dead_letters: Path | None = None
     content_root: Path | None = None
     secret: Secret = Secret()
@@ -88,9 +93,13 @@ def load_settings(
 
     paths = {key: _path(key, given[key], problems) for key in PATHS if key in given}
     limits = {
-        field.name: _checked(key, given[key], field.type, problems) for key, field in LIMITS.items() if key in given
+        field.name: checked(key, given[key], field.type, problems) for key, field in LIMITS.items() if key in given
     }
-    secret, secret_source = _secret(environ, given, paths, problems)
+    secrets = {name: _secret(name, environ, given, paths, problems) for name in SECRETS}
+    if len(secrets["secret"].value) > MAX_SECRET_BYTES:
+        size, source = len(secrets["secret"].value), secrets["secret"].source
+        problems.append(f"secret ({source}): has {size} bytes; at most {MAX_SECRET_BYTES} are used")
+    kept = find_index(given, paths, {name: one.value for name, one in secrets.items() if name != "secret"}, problems)
     profile = find_profile(given, paths, problems)
     root = paths.get("content_root")
     if root is not None and not root.is_dir():
@@ -100,24 +109,30 @@ def load_settings(
 
     settings = Settings(
         profile=profile,
-        index=paths.get("index"),
+        index=kept.place,
+        redis=kept.redis,
         dead_letters=paths.get("dead_letters"),
         content_root=root,
-        secret=Secret(secret),
+        secret=Secret(secrets["secret"].value),
         limits=Limits(**limits),
     )
-    return settings, _effective(settings, given, paths, secret_source)
+    return settings, _effective(settings, given, paths, secrets)
 
 
 def _effective(
-    settings: Settings, given: Mapping[str, Given], paths: Mapping[str, Path | None], secret_source: str
+    settings: Settings, given: Mapping[str, Given], paths: Mapping[str, Path | None], secrets: Mapping[str, _Found]
 ) -> dict[str, Effective]:
     values: dict[str, object] = {"profile": settings.profile.ref}
     values |= {key: None if (path := paths.get(key)) is None else str(path) for key in PATHS}
-    values["index"] = values["index"] or MEMORY
+    values["index"] = settings.index
+    values |= {key: getattr(settings.redis, key.removeprefix("redis_")) for key in REDIS}
     values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
     rows = {key: Effective(value, given[key].source if key in given else "default") for key, value in values.items()}
-    return rows | {"secret": Effective("set" if settings.secret else None, secret_source)}
+    rows |= {name: Effective("set" if found.value else None, found.source) for name, found in secrets.items()}
+    for name, value in (("redis_username", settings.redis.username), ("redis_password", settings.redis.password)):
+        if value and rows[name].source == "default":  # it was part of the URL
+            rows[name] = Effective("set" if name in SECRETS else value, given["index"].source)
+    return rows
 
 
 # Layers
@@ -135,9 +150,12 @@ def _from_file(config_path: Path | None, named: str | None, problems: list[str])
             flat |= {f"limits.{name}": one for name, one in value.items()}
         else:
             flat[key] = value
-    if "secret" in flat:
-        del flat["secret"]
-        problems.append(f"secret ({path}): no secret in a settings file; set GATE_SECRET, or name a secret_file")
+    for name in SECRETS:
+        if name in flat:
+            del flat[name]
+            problems.append(
+                f"{name} ({path}): no secret in a settings file; set {_variable(name)}, or name a {name}_file"
+            )
     for key in [key for key in flat if key not in KEYS]:
         del flat[key]
         problems.append(f"{key} ({path}): unknown; {nearest(key, KEYS)}")
@@ -149,17 +167,19 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
     names = {_variable(key): key for key in KEYS}
     given = {}
     for variable, value in environ.items():
-        if not value or not variable.startswith("GATE_") or variable in ("GATE_CONFIG", "GATE_SECRET"):
+        if not value or not variable.startswith("GATE_") or variable in ("GATE_CONFIG", *map(_variable, SECRETS)):
             continue
         if variable in names:
             given[names[variable]] = Given(value, variable, Layer.ENVIRONMENT, Path())
         elif not _KUBERNETES.fullmatch(variable):
-            problems.append(f"{variable} (environment): unknown; {nearest(variable, (*names, 'GATE_SECRET'))}")
+            problems.append(
+                f"{variable} (environment): unknown; {nearest(variable, (*names, *map(_variable, SECRETS)))}"
+            )
     return given
 
 
 def _from_flags(flags: Mapping[str, object], problems: list[str]) -> dict[str, Given]:
-    """A limit has no flag of its own, so it came by --set, and so did whatever nobody knows."""
+    """Most settings have no flag of their own, so they came by --set, and so did whatever nobody knows."""
     given = {}
     for key, value in flags.items():
         if value is None:
@@ -167,7 +187,7 @@ def _from_flags(flags: Mapping[str, object], problems: list[str]) -> dict[str, G
         if key not in KEYS:
             problems.append(f"--set {key}: unknown; {nearest(key, KEYS)}")
             continue
-        flag = f"--set {key}" if key in LIMITS else "--" + key.replace("_", "-")
+        flag = f"--set {key}" if key in LIMITS or key.startswith("redis_") else "--" + key.replace("_", "-")
         given[key] = Given(value, flag, Layer.FLAG, Path())
     return given
 
@@ -179,16 +199,8 @@ def _variable(key: str) -> str:
 # Values
 
 
-def _checked(key: str, given: Given, kind: Any, problems: list[str]) -> Any:
-    """The value as its type. From the environment and from flags, a number may come as its digits."""
-    try:
-        return msgspec.convert(given.value, kind, strict=given.layer is Layer.FILE)
-    except msgspec.ValidationError:
-        problems.append(f"{key} ({given.source}): {shown(given.value)} is not allowed; {allowed(kind)}")
-
-
 def _path(key: str, given: Given, problems: list[str]) -> Path | None:
-    if key == "index" and given.value == MEMORY:
+    if key == "index" and (given.value == MEMORY or is_redis_url(str(given.value))):
         return None
     if not isinstance(given.value, str | Path) or not str(given.value) or "\0" in str(given.value):
         problems.append(f"{key} ({given.source}): {shown(given.value)} is not allowed; give the path of a file")
@@ -200,23 +212,30 @@ def _path(key: str, given: Given, problems: list[str]) -> Path | None:
         return None
 
 
+class _Found(NamedTuple):
+    value: bytes
+    source: str
+
+
 def _secret(
-    environ: Mapping[str, str], given: Mapping[str, Given], paths: Mapping[str, Path | None], problems: list[str]
-) -> tuple[bytes, str]:
-    """The secret and its source; the higher layer wins, and two on one layer are a mistake."""
-    inline = environ.get("GATE_SECRET", "")
-    file, path = given.get("secret_file"), paths.get("secret_file")
+    name: str,
+    environ: Mapping[str, str],
+    given: Mapping[str, Given],
+    paths: Mapping[str, Path | None],
+    problems: list[str],
+) -> _Found:
+    """A secret and its source; the higher layer wins, and two on one layer are a mistake."""
+    variable, key = _variable(name), f"{name}_file"
+    inline = environ.get(variable, "")
+    file, path = given.get(key), paths.get(key)
     if inline and file is not None and file.layer is Layer.ENVIRONMENT:
-        problems.append("GATE_SECRET (environment): GATE_SECRET_FILE is set too; set one of them")
+        problems.append(f"{variable} (environment): {variable}_FILE is set too; set one of them")
     if inline and (file is None or file.layer is Layer.FILE):
-        secret, source = inline.encode("utf-8", "surrogateescape"), "GATE_SECRET"
-    elif file is not None and path is not None:
-        before = len(problems)
-        secret, source = read_bytes(path, f"secret_file ({file.source})", problems).rstrip(b"\r\n"), file.source
-        if not secret and len(problems) == before:
-            problems.append(f"secret_file ({source}): {path} is empty; put the secret in its first line")
-    else:
-        return b"", "default"
-    if len(secret) > MAX_SECRET_BYTES:
-        problems.append(f"secret ({source}): has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
-    return secret, source
+        return _Found(inline.encode("utf-8", "surrogateescape"), variable)
+    if file is None or path is None:
+        return _Found(b"", "default")
+    before = len(problems)
+    secret = read_bytes(path, f"{key} ({file.source})", problems).rstrip(b"\r\n")
+    if not secret and len(problems) == before:
+        problems.append(f"{key} ({file.source}): {path} is empty; put the secret in its first line")
+    return _Found(secret, file.source)

@@ -8,6 +8,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import inspect
 
 
@@ -48,6 +49,14 @@ def read_toml(path: Path, where: str, problems: list[str]) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as exc:
         problems.append(f"{where}: {path} is not TOML: {exc}")
         return {}
+
+
+def checked(key: str, given: Given, kind: Any, problems: list[str]) -> Any:
+    """The value as its type. From the environment and from flags, a number may come as its digits."""
+    try:
+        return msgspec.convert(given.value, kind, strict=given.layer is Layer.FILE)
+    except msgspec.ValidationError:
+        problems.append(f"{key} ({given.source}): {shown(given.value)} is not allowed; {allowed(kind)}")
 
 
 def nearest(key: str, known: tuple[str, ...]) -> str:

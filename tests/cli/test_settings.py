@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
-from gate.config import KEYS
+from gate.config import KEYS, SECRETS
 from gate.demo import BREAD, LIGHTHOUSE
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -84,7 +84,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file() -> None:
 
 def test_every_setting_is_shown_with_its_origin_to_programs_and_to_people() -> None:
     found = told("config", "--profile", "simhash", "--index", "kept.sqlite")
-    assert set(found) == {*KEYS, "secret"}
+    assert set(found) == {*KEYS, *SECRETS}
     assert found["index"] == {"value": "kept.sqlite", "source": "--index"}
     assert found["profile"]["source"] == "--profile"
     assert found["profile"]["parameters"]["method"] == "simhash"

@@ -64,6 +64,14 @@ def shown(url: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
+def bare(url: str) -> tuple[str, str | None, str | None]:
+    """The URL without user and password, and these. ConfigError: there is something wrong with the URL."""
+    parts = _parts(url)
+    scheme, _, rest = url.partition("://")
+    place = parts.netloc.rpartition("@")[2] + rest[len(parts.netloc) :]
+    return f"{scheme}://{place}", unquote(parts.username or "") or None, unquote(parts.password or "") or None
+
+
 def client_for(url: str, settings: Redising) -> Client:
     """A client that has not connected yet. ConfigError: there is something wrong with the URL."""
     parts = _parts(url)
@@ -184,6 +192,16 @@ async def open_store(
     return RedisStore(
         link, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
     )
+
+
+async def is_there(url: str, *, profile_ref: str, settings: Redising) -> bool:
+    """Whether there is an index of that profile on the server; none is made."""
+    client = client_for(url, settings)
+    try:
+        with translating(shown(url)):
+            return bool(await client.exists(Layout(f"gate:{profile_ref}", 0).prefixes[0] + b"v"))
+    finally:
+        await close(client)
 
 
 async def _look_at_server(client: Client, url: str, settings: Redising) -> None:

@@ -1,0 +1,218 @@
+"""Settings of an index in Redis: where it is, how to talk to it, and that no password is ever shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gate.config import load_settings
+from gate.config.index import MEMORY, REDIS
+from gate.errors import ConfigError
+from gate.index.redis.connect import Redising
+
+HUSH = "correct-horse"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def problems(
+    toml: str = "", *, environ: dict[str, str] | None = None, flags: dict[str, object] | None = None
+) -> list[str]:
+    Path("gate.toml").write_text(toml)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(flags or {}, environ or {})
+    return list(caught.value.problems)
+
+
+# Where
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://localhost:6379/0",
+        "rediss://host/3",
+        "unix:///run/redis.sock?db=2",
+        "redis+sentinel://h1:26379,h2/mymaster/0",
+        "redis+cluster://h1:6379,h2:6379",
+        "redis://[::1]:6379/0",
+    ],
+)
+def test_a_url_is_kept_as_it_is_from_every_layer(url: str) -> None:
+    Path("gate.toml").write_text(f'index = "{url}"')
+    assert load_settings({}, {})[0].index == url
+    Path("gate.toml").unlink()
+    assert load_settings({}, {"GATE_INDEX": url})[0].index == url
+    settings, told = load_settings({"index": url}, {})
+    assert (settings.index, told["index"]) == (url, (url, "--index"))
+
+
+def test_a_path_is_still_a_path_and_memory_still_memory(folder: Path) -> None:
+    assert load_settings({"index": "redis.sqlite"}, {})[0].index == "redis.sqlite"
+    assert load_settings({"index": "memory"}, {"GATE_INDEX": "redis://h"})[0].index == MEMORY
+    (folder / "etc").mkdir()
+    (folder / "etc" / "gate.toml").write_text('index = "redis://h:1/0"')
+    assert load_settings({}, {}, folder / "etc" / "gate.toml")[0].index == "redis://h:1/0"  # not relative to anything
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://host", "http:// is no scheme of an index"),
+        ("redis://host:port", "write host:port"),
+        ("redis://host/zero", "the number of a Redis database is wrong"),
+        ("redis+sentinel://host", "names its master"),
+        ("redis+cluster://host/1", "one database only"),
+    ],
+)
+def test_a_wrong_url_is_told_with_its_origin_before_anything_is_opened(url: str, said: str) -> None:
+    [problem] = problems(environ={"GATE_INDEX": url})
+    assert problem.startswith("index (GATE_INDEX): ")
+    assert said in problem
+
+
+def test_a_wrong_url_is_one_problem_of_several() -> None:
+    found = problems(environ={"GATE_INDEX": "redis://:x"}, flags={"redis_connections": "0", "profile": "nope"})
+    assert len(found) == 3
+
+
+# Talking
+
+
+def test_without_settings_the_defaults_are_in_force() -> None:
+    assert load_settings({}, {})[0].redis == Redising()
+
+
+def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
+    (folder / "ca.pem").touch()
+    Path("gate.toml").write_text('redis_connections = 3\nredis_ca_file = "ca.pem"\nredis_allow_eviction = true\n')
+    environ = {"GATE_REDIS_TIMEOUT_SECONDS": "1.5", "GATE_REDIS_USERNAME": "gate", "GATE_REDIS_CONNECTIONS": "4"}
+    flags = {"redis_expected_documents": "5000", "redis_window_seconds": 60, "redis_sentinel_username": "watch"}
+    settings, told = load_settings(flags, environ)
+    assert settings.redis == Redising(
+        connections=4,
+        ca_file="ca.pem",
+        allow_eviction=True,
+        timeout_seconds=1.5,
+        username="gate",
+        expected_documents=5000,
+        window_seconds=60.0,
+        sentinel_username="watch",
+    )
+    assert told["redis_connections"] == (4, "GATE_REDIS_CONNECTIONS")
+    assert told["redis_allow_eviction"] == (True, "gate.toml")
+    assert told["redis_expected_documents"] == (5000, "--set redis_expected_documents")
+    assert told["redis_window_seconds"].value == 60.0
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("redis_connections = 0", "give a whole number at least 1"),
+        ("redis_timeout_seconds = 0", "give a number above 0"),
+        ("redis_timeout_seconds = 'long'", "give a number above 0"),
+        ("redis_expected_documents = 1.5", "give a whole number at least 1"),
+        ("redis_window_seconds = -1", "give a number above 0"),
+        ("redis_allow_eviction = 'yes'", "give true or false"),
+        ("redis_username = 7", "give text"),
+        ("redis_conections = 7", "did you mean `redis_connections`?"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_is_allowed(toml: str, said: str) -> None:
+    [problem] = problems(toml)
+    assert problem.startswith(toml.partition(" ")[0] + " (gate.toml)")
+    assert said in problem
+
+
+def test_a_certificate_that_is_not_there_is_told_where_it_is_needed() -> None:
+    toml = 'redis_ca_file = "none.pem"'
+    assert "none.pem" in problems(toml, environ={"GATE_INDEX": "rediss://h"})[0]
+    assert load_settings({}, {"GATE_INDEX": "redis://h"})[0].redis.ca_file == "none.pem"
+
+
+# Passwords
+
+
+def test_a_password_comes_from_the_environment_or_from_a_file(folder: Path) -> None:
+    settings, told = load_settings({}, {"GATE_REDIS_PASSWORD": HUSH, "GATE_REDIS_SENTINEL_PASSWORD": "x"})
+    assert (settings.redis.password, settings.redis.sentinel_password) == (HUSH, "x")
+    assert told["redis_password"] == ("set", "GATE_REDIS_PASSWORD")
+    (folder / "hush").write_text(HUSH + "\n")
+    settings, told = load_settings({"redis_password_file": "hush"}, {})
+    assert settings.redis.password == HUSH
+    assert told["redis_password"] == ("set", "--set redis_password_file")
+
+
+def test_user_and_password_are_taken_out_of_the_url() -> None:
+    settings, told = load_settings({}, {"GATE_INDEX": f"redis://me:{HUSH}%40home@h:1/0?db=2"})
+    assert settings.index == "redis://h:1/0?db=2"
+    assert (settings.redis.username, settings.redis.password) == ("me", f"{HUSH}@home")
+    assert told["redis_username"] == ("me", "GATE_INDEX")
+    assert told["redis_password"] == ("set", "GATE_INDEX")
+
+
+def test_the_settings_win_over_the_url() -> None:
+    environ = {"GATE_INDEX": "redis://me:old@h", "GATE_REDIS_PASSWORD": "new", "GATE_REDIS_USERNAME": "you"}
+    settings, told = load_settings({}, environ)
+    assert (settings.redis.username, settings.redis.password) == ("you", "new")
+    assert told["redis_password"] == ("set", "GATE_REDIS_PASSWORD")
+
+
+def test_a_password_in_a_settings_file_is_refused_in_either_form() -> None:
+    found = problems(f'index = "redis://me:{HUSH}@h"\nredis_password = "{HUSH}"')
+    assert len(found) == 2
+    assert all("GATE_REDIS_PASSWORD" in problem for problem in found)
+    assert HUSH not in "".join(found)
+    Path("gate.toml").write_text('index = "redis://me@h"')  # a name alone is no secret
+    assert load_settings({}, {})[0].redis.username == "me"
+
+
+def test_two_passwords_on_one_layer_are_a_mistake(folder: Path) -> None:
+    (folder / "hush").write_text("x")
+    [problem] = problems(environ={"GATE_REDIS_PASSWORD": "x", "GATE_REDIS_PASSWORD_FILE": "hush"})
+    assert "set one of them" in problem
+
+
+def test_no_password_is_ever_shown() -> None:
+    for environ in (
+        {"GATE_INDEX": f"redis://me:{HUSH}@h"},
+        {"GATE_REDIS_PASSWORD": HUSH, "GATE_REDIS_SENTINEL_PASSWORD": HUSH},
+    ):
+        settings, told = load_settings({}, environ)
+        assert HUSH not in f"{settings!r} {settings} {told!r}"
+        with pytest.raises(TypeError):
+            msgspec.json.encode(settings)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"redis://me:{HUSH}@h:port",
+        f"http://me:{HUSH}@h",
+        f"redis://h/{HUSH}@h",
+        f"redis://h?password={HUSH}",
+        f"redis://me:{HUSH}",
+    ],
+)
+def test_no_problem_shows_a_password(url: str) -> None:
+    assert HUSH not in "".join(problems(environ={"GATE_INDEX": url}))
+
+
+def test_every_setting_of_redis_has_an_origin() -> None:
+    _, told = load_settings({}, {})
+    named = {name for name in told if name.startswith("redis_")}
+    assert named == {
+        *REDIS,
+        "redis_ca_file",
+        "redis_password",
+        "redis_password_file",
+        "redis_sentinel_password",
+        "redis_sentinel_password_file",
+    }
