@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -18,7 +17,6 @@ from gate.index.redis.connect import Redising
 from gate.index.store import Record
 from gate.model import CheckIn
 from gate.service import Gate
-
 from load.servers import redis_cluster, redis_server
 
 NUMBERS = count()

@@ -18,8 +18,9 @@ from gate.index.redis.store import RedisStore
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("walk_contract")
-from load.servers import redis_cluster, redis_server  # noqa: E402
 from walk_contract import FIRST, Run, WalkContract, documents, postings, records, u64, wish  # noqa: E402
+
+from load.servers import redis_cluster, redis_server  # noqa: E402
 
 NUMBERS = count()
 
