@@ -193,8 +193,9 @@ class Index:
 
     async def _help(self, waiting: dict[int, Record]) -> dict[int, Record | None]:
         """Enter for those who stopped half-way; what stands for each. None: the entry died."""
-        records = list(waiting.values())
-        return dict(zip(waiting, await self._register(records, await self._append_and_draw(records)), strict=True))
+        entries = sorted(waiting)  # whatever their order in the buckets: that is no order of arrival
+        records = [waiting[entry] for entry in entries]
+        return dict(zip(entries, await self._register(records, await self._append_and_draw(records)), strict=True))
 
     async def _see_originals(self, copies: dict[int, Record], sights: dict[int, Sight]) -> None:
         """A registered duplicate always sees its original, even where a capped bucket hides it."""
