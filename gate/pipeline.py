@@ -18,15 +18,17 @@ from gate.core.judge import Answer, Hit
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
-from gate.errors import BadDocument, Stale, Unavailable
+from gate.errors import BadDocument, ConfigError, Stale, Unavailable
 from gate.index.claim import Claim, Index, Outcome
 from gate.index.store import Holder, Record
 from gate.index.waves import claim_batch
 from gate.limits import Limits
-from gate.model import CheckIn, Degraded, Match, Verdict
+from gate.model import CheckIn, Degraded, Match, Relation, Verdict
+from gate.wire import VerdictEvent
 
 T = TypeVar("T")
 
+FINGERPRINT_BYTES = 8
 STALE_TRIES = 8  # a rotation of generations changes the view three times
 
 
@@ -119,6 +121,26 @@ class Pipeline:
             )
         ]
         return Signed(documents, claims, signatures.features)
+
+    def signed_by(self, verdicts: Sequence[Verdict | VerdictEvent]) -> Signed:
+        """What was signed, from the verdicts that it got. ConfigError: they do not tell enough for that."""
+        if self.method.room.body != FINGERPRINT_BYTES:
+            raise ConfigError(
+                f"profile {self._ref} keeps a sketch of each document, and a verdict tells its fingerprint only: "
+                "rebuild the index from the check-ins, or carry it over with `gate index export` and `import`"
+            )
+        claims = [
+            Claim(
+                document_id=verdict.document_id,
+                version=verdict.version,
+                content=bytes.fromhex(verdict.content_id),
+                body=int(verdict.fingerprint, 16).to_bytes(FINGERPRINT_BYTES, "little") if verdict.fingerprint else b"",
+                empty=verdict.relation is Relation.EMPTY,
+                degraded=tuple(reason for reason in verdict.degraded if reason is Degraded.FEATURES_CAPPED),
+            )
+            for verdict in verdicts
+        ]
+        return Signed((), claims, [verdict.features or 0 for verdict in verdicts])
 
     async def check_in(self, signed: Signed) -> list[Verdict]:
         """Claim a place for every document, and say what became of it."""

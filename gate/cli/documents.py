@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import click
 import msgspec
@@ -22,6 +23,7 @@ from gate.cli.frame import (
     load,
     open_gate,
     open_index,
+    shown_index,
     verdict_line,
 )
 from gate.config import Settings
@@ -153,7 +155,7 @@ def _similar(gate: Gate, what: str, kind: str | None, threshold: float | None, s
         except KeyError:
             if kind == "id" or not Path(what).is_file():
                 remedy = "give the id of a document that was checked in" + ("" if kind else ", or a file")
-                raise ConfigError(f"{what}: not known to {settings.index}; {remedy}") from None
+                raise ConfigError(f"{what}: not known to {shown_index(settings)}; {remedy}") from None
     text = files.read_named(what, max_chars=settings.limits.max_document_chars)
     return gate.similar([text], threshold=threshold)[0]
 
@@ -188,26 +190,51 @@ def explain(document_id: str, *, options: Options) -> None:
 
 def _unknown(document_id: str, settings: Settings) -> ConfigError:
     return ConfigError(
-        f"{document_id}: not known to {settings.index}; "
+        f"{document_id}: not known to {shown_index(settings)}; "
         "give the id of a document that was checked in, exactly as it was written then"
     )
 
 
 @click.command(short_help="Forget documents.")
-@click.argument("document_ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("document_ids", metavar="[ID...]", nargs=-1)
+@click.option(
+    "--from-file",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="Read ids from this file too, one a line; - is standard input.",
+)
 @common()
-def delete(document_ids: tuple[str, ...], *, options: Options) -> None:
+def delete(document_ids: tuple[str, ...], *, from_file: BinaryIO | None, options: Options) -> None:
     """Forget documents: what was refused for their sake may come in again.
 
     \b
       gate delete reports/2026.txt drafts/a.txt --index notes.sqlite
+      gate delete --from-file gone.txt --index redis://localhost:6379/0
+      grep -l obsolete -r notes/ | gate delete --from-file - --index notes.sqlite
 
     An id that is not known is told and is no error, so a delete may be repeated.
     """
-    with open_index(load(options)) as gate:
-        known = gate.delete(document_ids)
-    for document_id, was_known in zip(document_ids, known):
-        if options.json:
-            emit({"document_id": document_id, "deleted": was_known})
-        else:
-            click.echo(f"{show.printable(document_id)}: {'deleted' if was_known else 'was not known'}")
+    settings = load(options)
+    if not document_ids and from_file is None:
+        raise click.UsageError("give the id of a document, or --from-file")
+    ids = chain(document_ids, _ids(from_file) if from_file is not None else ())
+    with open_index(settings) as gate:
+        while batch := list(islice(ids, settings.limits.batch_documents)):
+            for document_id, was_known in zip(batch, gate.delete(batch)):
+                if options.json:
+                    emit({"document_id": document_id, "deleted": was_known})
+                else:
+                    click.echo(f"{show.printable(document_id)}: {'deleted' if was_known else 'was not known'}")
+
+
+def _ids(file: BinaryIO) -> Iterator[str]:
+    """One a line, as it stands there; nothing is cut off but the end of the line."""
+    for number, line in enumerate(file, 1):
+        try:
+            document_id = line.removesuffix(b"\n").removesuffix(b"\r").decode()
+        except UnicodeDecodeError:
+            raise BadDocument(
+                "bad_utf8", f"{file.name}:{number}: is not UTF-8; what came before it was deleted"
+            ) from None
+        if document_id:
+            yield document_id

@@ -23,6 +23,7 @@ from gate.config.index import MEMORY
 from gate.core.profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.index.redis.connect import is_redis_url, is_there, shown
+from gate.index.transfer import is_empty
 from gate.model import Verdict
 from gate.service import Gate
 
@@ -187,8 +188,7 @@ def open_gate(settings: Settings, *, index: str) -> Iterator[Gate]:
 @contextmanager
 def open_index(settings: Settings) -> Iterator[Gate]:
     """The gate on an index that is there already."""
-    if settings.index == MEMORY:
-        raise ConfigError("index: this command needs one; name it with --index PATH|URL, or in gate.toml")
+    need_index(settings)
     if is_redis_url(settings.index):
         found = asyncio.run(is_there(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
         missing = f"index of profile {settings.profile.ref} at {shown(settings.index)}"
@@ -198,3 +198,26 @@ def open_index(settings: Settings) -> Iterator[Gate]:
         raise ConfigError(f"index: there is no {missing}; `gate check` and `gate run` make one")
     with open_gate(settings, index=settings.index) as gate:
         yield gate
+
+
+def need_index(settings: Settings) -> None:
+    if settings.index == MEMORY:
+        raise ConfigError("index: this command needs one; name it with --index PATH|URL, or in gate.toml")
+
+
+@contextmanager
+def open_empty(settings: Settings, *, resume: bool) -> Iterator[Gate]:
+    """The gate on an index that is new, or, to go on with what was cut off, on one that holds something already."""
+    need_index(settings)
+    with open_gate(settings, index=settings.index) as gate:
+        if not resume and not gate.with_store(is_empty):
+            raise ConfigError(
+                f"index: {shown_index(settings)} holds documents already: name a new one, or go on with what was cut "
+                "off by --resume"
+            )
+        yield gate
+
+
+def shown_index(settings: Settings) -> str:
+    """The name of the index, for people."""
+    return shown(settings.index) if is_redis_url(settings.index) else settings.index

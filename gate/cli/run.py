@@ -86,7 +86,7 @@ def run(
     """
     settings = load(options, dead_letters=dead_letters, content_root=content_root)
     _keep_apart(inputs, output, settings)
-    source = _Source(inputs or (Path(jsonl.STDIN),), settings)
+    source = Source(inputs or (Path(jsonl.STDIN),), settings)
     shown = not (quiet or options.json) and (output is not None or not sys.stdout.isatty())
     if sys.stdin.isatty() and source.reads_stdin and not (quiet or options.json):
         click.echo("reading events from standard input; Ctrl-D ends them", err=True)
@@ -96,7 +96,7 @@ def run(
         letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
         bar = opened.enter_context(show.progress(quiet=not shown))
         task = bar.add_task("judging", total=source.total_bytes(), documents=0)
-        work = _Run(gate, sink=sink, letters=letters, json=options.json)
+        work = Work(gate, sink=sink, letters=letters, json=options.json)
         for batch in jsonl.batches(source, settings.limits):
             work.judge(batch)
             bar.update(task, completed=source.read_bytes(), documents=work.counts.total())
@@ -119,7 +119,7 @@ def _keep_apart(inputs: tuple[Path, ...], output: Path | None, settings: Setting
         taken.append(path)
 
 
-class _Source:
+class Source:
     """The messages of all inputs, one after another, and how far they have been read."""
 
     def __init__(self, paths: tuple[Path, ...], settings: Settings) -> None:
@@ -157,7 +157,7 @@ class _Source:
         return self._before + (self._file.tell() if self._file is not None else 0)
 
 
-class _Run:
+class Work:
     """One run over its inputs, and what it counted."""
 
     def __init__(self, gate: Gate, *, sink: LineFile, letters: LineFile | None, json: bool) -> None:

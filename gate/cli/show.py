@@ -81,14 +81,14 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
-def progress(*, quiet: bool) -> Progress:
+def progress(*, quiet: bool, what: str = "documents") -> Progress:
     """A bar on a terminal, gone when it is full; nothing in a pipe. A task's field `documents` is the count so far."""
     err = console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[documents]:,} documents"),
+        TextColumn(f"{{task.fields[documents]:,}} {what}"),
         TimeRemainingColumn(),
         console=err,
         transient=True,

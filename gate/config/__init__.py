@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from gate.config.index import MEMORY, REDIS, find_index
+from gate.config.index import MEMORY, REDIS, find_index, in_force
 from gate.config.profiles import find_profile
 from gate.config.reading import Given, Layer, checked, nearest, read_bytes, read_toml, shown
 from gate.core.profile import Profile
@@ -125,7 +125,7 @@ def _effective(
     values: dict[str, object] = {"profile": settings.profile.ref}
     values |= {key: None if (path := paths.get(key)) is None else str(path) for key in PATHS}
     values["index"] = settings.index
-    values |= {key: getattr(settings.redis, key.removeprefix("redis_")) for key in REDIS}
+    values |= in_force(settings.redis)
     values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
     rows = {key: Effective(value, given[key].source if key in given else "default") for key, value in values.items()}
     rows |= {name: Effective("set" if found.value else None, found.source) for name, found in secrets.items()}

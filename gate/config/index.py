@@ -18,6 +18,7 @@ from gate.errors import ConfigError
 from gate.index.redis.connect import Redising, bare, client_for, is_redis_url
 
 MEMORY = "memory"
+DAY_SECONDS = 86_400.0
 
 REDIS: dict[str, Any] = {
     "redis_username": str,
@@ -25,7 +26,7 @@ REDIS: dict[str, Any] = {
     "redis_timeout_seconds": Annotated[float, Meta(gt=0)],
     "redis_connections": Annotated[int, Meta(ge=1)],
     "redis_expected_documents": Annotated[int, Meta(ge=1)],
-    "redis_window_seconds": Annotated[float, Meta(gt=0)],
+    "redis_window_days": Annotated[float, Meta(gt=0)],
     "redis_allow_eviction": bool,
 }
 
@@ -44,6 +45,8 @@ def find_index(
     values |= {_field(key): word.decode(errors="surrogateescape") for key, word in passwords.items() if word}
     if paths.get("redis_ca_file"):
         values["ca_file"] = str(paths["redis_ca_file"])
+    if days := values.pop("window_days", None):
+        values["window_seconds"] = days * DAY_SECONDS
     redis = Redising(**{name: value for name, value in values.items() if value is not None})
     place = given.get("index")
     if place is None or place.value == MEMORY:
@@ -64,3 +67,10 @@ def find_index(
 
 def _field(key: str) -> str:
     return key.removeprefix("redis_")
+
+
+def in_force(redis: Redising) -> dict[str, object]:
+    """The settings of `REDIS` that lead to this."""
+    window = redis.window_seconds
+    days = {"window_days": None if window is None else window / DAY_SECONDS}
+    return {key: days[name] if (name := _field(key)) in days else getattr(redis, name) for key in REDIS}

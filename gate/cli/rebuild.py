@@ -1,0 +1,153 @@
+"""`gate index rebuild`: fill a new index from what was kept of the stream, its check-ins or its verdicts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+
+import click
+import msgspec
+
+from gate import wire
+from gate.cli import show
+from gate.cli.frame import SOME_FAILED, Options, common, load, open_empty, open_gate
+from gate.cli.run import DEAD_LETTERED, Source, Work
+from gate.config import Settings
+from gate.config.index import MEMORY
+from gate.errors import BadDocument, ConfigError
+from gate.index.claim import Claim
+from gate.model import Verdict
+from gate.service import Gate
+from gate.stream import jsonl
+from gate.stream.jsonl import LineFile
+from gate.wire import Place, Rejected, VerdictEvent
+
+OTHERWISE = "otherwise"  # verdicts that came out so
+
+
+@click.command(short_help="Fill a new index from check-ins or verdicts.")
+@click.argument(
+    "inputs",
+    metavar="FILES...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+)
+@click.option("--resume", is_flag=True, help="Go on with a rebuild that was cut off.")
+@click.option("--dead-letters", metavar="FILE", type=click.Path(path_type=Path), help="As in gate run.")
+@click.option("--content-root", metavar="FOLDER", type=click.Path(path_type=Path), help="As in gate run.")
+@common()
+def rebuild(
+    inputs: tuple[Path, ...],
+    *,
+    resume: bool,
+    dead_letters: Path | None,
+    content_root: Path | None,
+    options: Options,
+) -> None:
+    """Fill a new index from JSON Lines of check-ins, or of the verdicts on them.
+
+    \b
+      gate index rebuild events.jsonl --index redis://localhost:6379/0
+      gate index rebuild verdicts.jsonl --profile simhash --index new.sqlite
+
+    Check-ins and deletes are judged again, in the order of the files, so the same documents pass as before. What cannot
+    be judged is dead-lettered, as `gate run` does it, and the exit code is 1.
+
+    Verdicts hold no text, but a fingerprint: that is enough for a profile that keeps nothing else, such as simhash.
+    The lines have to be in the order of the check-ins, and deletes are not among them; a verdict that comes out
+    otherwise is counted, and the exit code is 1. Other profiles are rebuilt from their check-ins, or carried over by
+    `gate index export` and `import`.
+    """
+    settings = load(options, dead_letters=dead_letters, content_root=content_root)
+    told = [path for path in inputs if _holds_verdicts(path)]
+    if told:
+        with open_gate(settings, index=MEMORY) as trial:
+            trial.pipeline.signed_by([])  # where verdicts do not tell enough, nothing is begun
+    with ExitStack() as opened:
+        gate = opened.enter_context(open_empty(settings, resume=resume))
+        letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
+        nowhere = opened.enter_context(LineFile(Path(os.devnull)))
+        bar = opened.enter_context(show.progress(quiet=options.json))
+        task = bar.add_task("rebuilding", total=sum(path.stat().st_size for path in inputs), documents=0)
+        work = Work(gate, sink=nowhere, letters=letters, json=options.json)
+        before = 0
+        for path in inputs:
+            source = Source((path,), settings)
+            if path in told:
+                for count in _from_verdicts(gate, path, settings, work):
+                    bar.update(task, documents=work.counts.total(), completed=before + count)
+            else:
+                for batch in jsonl.batches(source, settings.limits):
+                    work.judge(batch)
+                    bar.update(task, documents=work.counts.total(), completed=before + source.read_bytes())
+            before += path.stat().st_size
+    work.summarise()
+    if work.counts[DEAD_LETTERED] or work.counts[OTHERWISE]:
+        sys.exit(SOME_FAILED)
+
+
+class _Kind(msgspec.Struct):
+    verdict_id: str | None = None
+
+
+def _holds_verdicts(path: Path) -> bool:
+    """Whether the first line is a verdict."""
+    for _, raw in _lines(path):
+        try:
+            return msgspec.json.decode(raw, type=_Kind).verdict_id is not None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return False
+    return False
+
+
+def _lines(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            for line in jsonl.lines(file, max_bytes=max_bytes):
+                if line is not None:
+                    yield line.number, line.raw or b""
+    except OSError as exc:
+        raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
+
+
+def _from_verdicts(gate: Gate, path: Path, settings: Settings, work: Work) -> Iterator[int]:
+    """Check in what verdicts tell, batch by batch; how many bytes of the file were read."""
+    lines, read = _lines(path), 0
+    while batch := list(islice(lines, settings.limits.batch_documents)):
+        read += sum(len(raw) + 1 for _, raw in batch)
+        told: list[VerdictEvent] = []
+        for number, raw in batch:
+            place = Place(file=str(path), line=number)
+            try:
+                told.append(_verdict(gate, raw, place))
+            except BadDocument as exc:
+                work.judge([Rejected.of(exc, raw, place=place)])
+        for before, after in zip(told, _checked_in(gate, told), strict=True):
+            work.counts[after.relation.value] += 1
+            if (before.similar, before.group) != (after.similar, after.group):
+                work.counts[OTHERWISE] += 1
+        yield read
+
+
+def _checked_in(gate: Gate, told: list[VerdictEvent]) -> list[Verdict]:
+    return gate.with_store(lambda _: gate.pipeline.check_in(gate.pipeline.signed_by(told)))
+
+
+def _verdict(gate: Gate, raw: bytes, place: Place) -> VerdictEvent:
+    try:
+        told = wire.decode_verdict(raw)
+        content = bytes.fromhex(told.content_id)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as exc:
+        raise BadDocument("bad_json", f"{place}: is no verdict of this version's making") from exc
+    claim = Claim(document_id=told.document_id, version=None, content=content, body=b"")
+    if gate.pipeline.verdict_id(claim) != told.verdict_id:
+        raise BadDocument(
+            "other_profile",
+            f"{place}: was judged under profile {told.profile}, not {gate.profile.ref}; or it was changed since",
+        )
+    return told
