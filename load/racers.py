@@ -21,6 +21,7 @@ from gate.errors import Unavailable
 from gate.index.deletion import postings_of
 from gate.index.redis.connect import Redising
 from gate.index.store import Enrolment, Registration, Store
+from gate.index.walk import Walkable
 from gate.model import CheckIn, Verdict
 from gate.service import Gate, new_entry
 
@@ -77,10 +78,10 @@ class Racer(Gate):
         self._rng = rng
         super().__init__(profile, index=index)
 
-    async def _open(self, index: Path | str | None, redis: Redising | None) -> Store:
+    async def _open(self, index: Path | str | None, redis: Redising | None) -> Walkable:
         store = await super()._open(index, redis)
         self.hindered = Hindered(store, self._rng, waits=self._runner is not None)
-        return cast(Store, self.hindered)
+        return cast(Walkable, self.hindered)
 
 
 class LookThenInsert(Racer):

@@ -196,6 +196,19 @@ def test_a_cluster_that_is_gone_is_unavailable_and_not_a_crash() -> None:
         over(f"redis+cluster://127.0.0.1:{port}", draw)
 
 
+def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master() -> None:
+    with watched_redis() as watched, watched.master.client() as client:
+        client.set(PREFIX + b"v", VIEW)
+        watched.sentinels[0].kill()
+
+        async def crowd(link: Link) -> set[int]:
+            await asyncio.gather(*(draw(link) for _ in range(4)))
+            pool: Any = link.client.connection_pool  # type: ignore[union-attr]
+            return {s.connection_pool.connection_kwargs["port"] for s in pool.sentinel_manager.sentinels}
+
+        assert over(watched.url, crowd) == {sentinel.port for sentinel in watched.sentinels}
+
+
 def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
     asyncio.run(close(client_for(f"redis+sentinel://127.0.0.1:{server.port}/any", Redising())))
 

@@ -11,6 +11,7 @@ User and password stand before the host, as everywhere (`redis://user:password@h
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,9 +110,21 @@ def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, 
     if not name:
         raise ConfigError("index: a Sentinel URL names its master: redis+sentinel://host:26379/mymaster/0")
     hosts = _hosts(parts, SENTINEL_PORT)
-    sentinel: Any = Sentinel(hosts, sentinel_kwargs=to_sentinel)  # type: ignore[no-untyped-call]
-    master: Redis = sentinel.master_for(unquote(name), db=_database(number, parts), **to_data)
+    sentinels: Any = _Sentinels(hosts, sentinel_kwargs=to_sentinel)  # type: ignore[no-untyped-call]
+    master: Redis = sentinels.master_for(unquote(name), db=_database(number, parts), **to_data)
     return master
+
+
+class _Sentinels(Sentinel):
+    """Asked by one connection at a time: where two find that the first does not answer, redis-py forgets one."""
+
+    _asking: asyncio.Lock | None = None
+
+    async def discover_master(self, service_name: str) -> tuple[str, int]:
+        self._asking = self._asking or asyncio.Lock()
+        async with self._asking:
+            found: tuple[str, int] = await super().discover_master(service_name)
+        return found
 
 
 def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:

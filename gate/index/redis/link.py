@@ -182,8 +182,10 @@ class Link:
             pipe = pipeline_of(self.client)
             for arguments in calls:
                 pipe.execute_command(command, what, *arguments)
-            replies: list[Any] = await pipe.execute(raise_on_error=False)
-        return replies
+            if isinstance(self.client, RedisCluster):
+                # Who was redirected looks around: redis-py, following by itself, closes connections that others use.
+                return list(await pipe.execute(raise_on_error=False, allow_redirections=False))
+            return list(await pipe.execute(raise_on_error=False))
 
 
 def pipeline_of(client: Client) -> Any:
