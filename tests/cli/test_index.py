@@ -282,6 +282,11 @@ def test_an_index_of_fingerprints_is_rebuilt_from_its_verdicts(new: Callable[...
     for old, anew in zip(lines(Path("verdicts.jsonl").read_text()), again, strict=True):
         assert {**old, "judged_at": None} == {**anew, "judged_at": None}
     done("index", "verify", *second, "--pause", "0")
+    bodies = [
+        {(line["content"], line["body"]) for line in lines(done("index", "export", *each).stdout) if "body" in line}
+        for each in (first, second)
+    ]
+    assert bodies[0] == bodies[1]
 
 
 def test_a_sketch_cannot_be_rebuilt_from_a_verdict_and_nothing_is_made(tmp_path: Path) -> None:
