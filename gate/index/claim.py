@@ -127,7 +127,7 @@ class Index:
         # A duplicate of nothing: what it was a copy of has just gone, or is an earlier version of this document.
         judged = {i: outcome for i, outcome in judged.items() if outcome.answer.similar or not records[i].duplicate_of}
         if self._profile.revisions == "replace":
-            await self._retire_versions(claims, standings, records, judged)
+            await self._retire_versions(claims, records, judged)
         return outcomes | await self._remember(claims, judged)
 
     # 1. Enrol. What stands already?
@@ -182,7 +182,8 @@ class Index:
     async def _look(self, reading: Reading, viewers: Mapping[int, Record]) -> dict[int, Sight]:
         """What is alike to each viewer that met anybody, and registered: by itself, or with our help."""
         met = await self._neighbours.meet(reading, viewers)
-        if len(met.litter[0]):  # what a crash left of a deletion
+        await deletion.clear(self._store, self._method, met.dead)  # what a crash may have left of a deletion
+        if len(met.litter[0]):
             await self._store.withdraw(*met.litter)
         helped = await self._help({other.entry: other for _, other, _ in met.alike if not other.registered})
         for i, other, how in met.alike:
@@ -279,21 +280,16 @@ class Index:
         return Outcome(answer, {r.entry: r for r, _ in ahead if r.entry in shown}, bool(record.ticket))
 
     async def _retire_versions(
-        self,
-        claims: Sequence[Claim],
-        standings: Sequence[Standing],
-        records: Mapping[int, Record],
-        judged: Mapping[int, Outcome],
+        self, claims: Sequence[Claim], records: Mapping[int, Record], judged: Mapping[int, Outcome]
     ) -> None:
-        """Take the earlier versions of those that pass out of the index; their answers stay. Of versions that race, the
-        one with the highest ticket stays. It is done before the answer is kept: after, a crash would leave them."""
-        replaced = [
-            deletion.Replaced(claims[i].document_id, content, None if claims[i].empty else records[i].ticket)
+        """Those that pass take the place of their earlier versions, before the answer is kept: a crash would else leave
+        the earlier ones where they are."""
+        latest = [
+            deletion.Version(claims[i].document_id, claims[i].content, None if claims[i].empty else records[i].ticket)
             for i, outcome in judged.items()
             if not outcome.answer.similar
-            for content in standings[i].others
         ]
-        await deletion.retire(self._store, self._method, replaced)
+        await deletion.retire(self._store, self._method, latest)
 
     async def _remember(self, claims: Sequence[Claim], judged: Mapping[int, Outcome]) -> dict[int, Outcome]:
         """Keep the answers; those that stand. The others lost to a delete or to their own second delivery."""

@@ -21,8 +21,8 @@ from gate.core.methods import Method
 from gate.index.store import Keys, Record, Store
 
 
-class Replaced(NamedTuple):
-    """A content that a document gives up for a version with that ticket (None: for one that holds none)."""
+class Version(NamedTuple):
+    """A content that a document is known by from now on, and its ticket (None: it needs none, it is empty)."""
 
     document_id: str
     content: bytes
@@ -54,15 +54,23 @@ async def delete(store: Store, method: Method, document_ids: Sequence[str]) -> l
     return [document_id in known for document_id in document_ids]
 
 
-async def retire(store: Store, method: Method, versions: Sequence[Replaced]) -> None:
-    """Take earlier versions out of the index. A version that is not registered yet, or that drew a higher ticket, is
-    the later one and stays: were two that race to retire each other, none would be left."""
-    entries = await store.contents([version.content for version in versions]) if versions else []
+async def retire(store: Store, method: Method, latest: Sequence[Version]) -> None:
+    """Take the earlier versions of documents out of the index; their answers stay. A version not registered yet, or one
+    that drew a higher ticket, is the later one and stays: were two that race to retire each other, none would be
+    left."""
+    held = await store.documents([version.document_id for version in latest]) if latest else []
+    others = [
+        (version, one.content)
+        for version, contents in zip(latest, held, strict=True)
+        for one in contents
+        if one.content != version.content
+    ]
+    entries = await store.contents([content for _, content in others]) if others else []
     there = [entry for entry in entries if entry]
     records = dict(zip(there, await store.records(there), strict=True)) if there else {}
     holdings = [
         (entry, version.document_id)
-        for version, entry in zip(versions, entries, strict=True)
+        for (version, _), entry in zip(others, entries, strict=True)
         if entry and (record := records[entry]) is not None and (record.dead or _is_before(record, version.ticket))
     ]
     if holdings:

@@ -72,11 +72,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Who met whom: sights without likeness yet, the pairs that are alike, and postings without a record."""
+    """Who met whom: sights without likeness yet, the pairs that are alike, the dead, and postings without a record."""
 
     sights: dict[int, Sight]  # of those who met anybody
     alike: list[tuple[int, Record, Likeness]]
     litter: tuple[Keys, Keys]
+    dead: list[Record] = field(default_factory=list)
 
 
 class Neighbours:
@@ -157,7 +158,8 @@ class Neighbours:
         alike = [(i, other, how) for ((i, _), other), how in zip(pairs.items(), found, strict=True) if how is not None]
         missing = [entry for entry, record in known.items() if record is None]
         gone = np.isin(entries, np.array(missing, np.uint64)) if missing else np.zeros(len(entries), np.bool_)
-        return Meeting(sights, alike, (keys[gone], entries[gone]))
+        dead = [record for record in known.values() if record is not None and record.dead]
+        return Meeting(sights, alike, (keys[gone], entries[gone]), dead)
 
     async def _known(self, entries: list[int]) -> dict[int, Record | None]:
         return dict(zip(entries, await self._store.records(entries), strict=True))

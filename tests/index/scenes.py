@@ -7,14 +7,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from explorer import Again, Explorer, Final, Process, Quiet, alone, entry_of
-from stepwise import Ask, Mark, StepwiseStore, World
+from explorer import Again, Explorer, Final, Process, Quiet, alone, begun, entry_of
+from stepwise import Ask, Mark, Reply, StepwiseStore, World, answered
 
 from gate.core.bands import Probes
-from gate.core.judge import Answer
+from gate.core.judge import Answer, decode_answer
 from gate.core.methods import Measures, Room, Signatures
 from gate.core.profile import Profile
 from gate.core.text import Texts
@@ -194,6 +194,12 @@ def leftovers(scene: Scene, world: World) -> Iterator[str]:
         for holder in record.holders:
             if all(held.content != record.content for held in documents.get(holder.document_id, ())):
                 yield "a record without its document"
+    for name, held in documents.items() if scene.revisions == "keep" else ():
+        for one in held:
+            there = records.get(contents.get(one.content, 0))
+            holds = there is not None and there.ticket and any(who.document_id == name for who in there.holders)
+            if one.answer and not decode_answer(one.answer).similar and not holds:
+                yield "a document that passed and is not in the index"
 
 
 def _once(number: int) -> Callable[[bytes], int]:
@@ -206,3 +212,23 @@ def _once(number: int) -> Callable[[bytes], int]:
         return left.pop()
 
     return new_entry
+
+
+def cuts(world: World, process: Process, number: int) -> Iterator[World]:
+    """The worlds that a process leaves behind when it stops for good: before its first step, after each, at its end."""
+    node = begun(process, number)
+    yield world
+    while node.offers:
+        place, ask = node.offers[0]
+        world, answer = answered(world, ask)
+        node = node.after(Reply(place, answer))
+        yield world
+
+
+def settled(world: World, *processes: Process, number: int = 9000) -> tuple[World, list[Any]]:
+    """Let processes do their work one after another: the world after that, and what each was told."""
+    told = []
+    for n, process in enumerate(processes):
+        world, heard = alone(world, process, number + 10 * n)
+        told.append(heard)
+    return world, told
