@@ -147,6 +147,13 @@ class TestOneServer:
                 with pytest.raises(Unavailable, match="out of memory: raise its maxmemory"):
                     gate.check_in([next(feed.documents)])
 
+    def test_a_process_does_not_keep_copies_in_mind(self, server: RedisServer) -> None:
+        with open_gate(server.url) as gate:
+            feed = Feed(gate, stream(9))
+            feed.run(4)
+            assert len(feed.passed) < len(feed.told)
+            assert not getattr(gate.tripped.store, "_unappended")  # noqa: B009 - nothing else shows it
+
     def test_a_server_that_came_back_empty_is_not_taken_for_a_new_one(self) -> None:
         with redis_server() as server, open_gate(server.url) as gate:
             feed = Feed(gate, stream(11))

@@ -26,7 +26,7 @@ from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
 from gate.core.methods import Room
-from gate.errors import ConfigError, Unavailable
+from gate.errors import ConfigError
 from gate.index.redis.layout import FORMAT, GENERATIONS, Layout, View, chunks_of, page_bits_for
 from gate.index.redis.link import Client, Link, Patience, Watcher, close, translating
 from gate.index.redis.store import RedisStore
@@ -240,8 +240,6 @@ async def _look_at_server(client: Client, url: str, settings: Redising) -> None:
                 f"{url}: its maxmemory-policy {policy} drops parts of the index when memory ends, and duplicates pass: "
                 "set it to noeviction, or set redis_allow_eviction"
             )
-        if server.get("role") == "slave" and not isinstance(client, RedisCluster):
-            raise Unavailable(f"{url}: this is a read-only replica: name the master, or use redis+sentinel://")
 
 
 async def agreed_view(client: Client, prefix: str, digest: str, body_bytes: int, settings: Redising, url: str) -> View:

@@ -183,7 +183,8 @@ class Link:
             for arguments in calls:
                 pipe.execute_command(command, what, *arguments)
             if isinstance(self.client, RedisCluster):
-                # Who was redirected looks around: redis-py, following by itself, closes connections that others use.
+                # Nobody follows by itself: an ASK leads to half a slot (see prelude.lua), and where the Cluster is down
+                # redis-py closes the connections of others. Who was redirected looks around and tries again.
                 return list(await pipe.execute(raise_on_error=False, allow_redirections=False))
             return list(await pipe.execute(raise_on_error=False))
 
@@ -247,7 +248,7 @@ def _answered(exc: redis_errors.ResponseError, reason: str) -> Exception:
     if isinstance(exc, redis_errors.OutOfMemoryError) or reason.startswith("OOM"):
         return Unavailable("Redis is out of memory: raise its maxmemory, or drop a generation")
     if isinstance(exc, redis_errors.ReadOnlyError):
-        return Unavailable("Redis is a read-only replica: connect to the master, or wait for the failover to end")
+        return Unavailable("this is a read-only replica: name the master, use Sentinels, or wait for a failover to end")
     moving = redis_errors.ClusterDownError | redis_errors.TryAgainError | redis_errors.AskError
     if isinstance(exc, moving) or "non local key" in reason:  # that is what a script meets in a slot that moves
         return Unavailable("the Redis Cluster is moving a slot of this index, or is down; try again")

@@ -9,11 +9,10 @@
 --
 -- Returns for each shard what the script returns.
 --
--- The prefix itself is never a key. Asking for it beside the view is what keeps a Cluster's slot whole: while the slot
--- moves from one master to another, both refuse a command with a key that they do not have, and so every script;
--- else a script on the one would not see, or would write again, what is still on the other.
+-- A prefix is never a key by itself: hence a master that is giving a slot of a Cluster away refuses every script for it
+-- (ASK), and nobody follows. On the other side a script would miss, or write again, what has not been moved yet.
 for shard = 1, #KEYS do
-  if redis.call('MGET', KEYS[shard] .. 'v', KEYS[shard])[1] ~= ARGV[1] then
+  if redis.call('GET', KEYS[shard] .. 'v') ~= ARGV[1] then
     return redis.error_reply('STALE the index has another view')
   end
 end
