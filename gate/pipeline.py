@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gate.core.judge import Answer, Hit
+from gate.core.answers import Answer, Hit
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise

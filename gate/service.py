@@ -14,7 +14,8 @@ import msgspec
 
 from gate.config import MAX_SECRET_BYTES
 from gate.config.profiles import chosen_profile
-from gate.core.judge import EXACT, decode_answer
+from gate.core.answers import decode_answer
+from gate.core.judge import EXACT
 from gate.core.methods import Method, method_of
 from gate.core.passages import Passage, passages
 from gate.core.profile import Profile

@@ -5,37 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
+from gate.core.answers import Answer, Hit
 from gate.core.verify import Likeness
 from gate.model import Degraded, Relation
 
 EXACT = Likeness(distance=0, resemblance=1.0, containment=1.0, relation=Relation.EXACT)
-
-
-class Hit(msgspec.Struct, frozen=True, array_like=True):
-    """A match as it is stored: by entry, so that the name of a deleted document lives nowhere else."""
-
-    entry: int
-    relation: Relation
-    distance: int | None
-    resemblance: float | None
-    containment: float | None
-
-
-class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """What a document is told, now and whenever it is checked in again. Fields are only ever added at the end."""
-
-    relation: Relation
-    similar: bool
-    candidates: int
-    group: int = 0  # the entry of the first of the family; 0: the document itself
-    hits: tuple[Hit, ...] = ()
-    degraded: tuple[Degraded, ...] = ()
-
-
-encode_answer = msgspec.msgpack.Encoder().encode
-decode_answer = msgspec.msgpack.Decoder(Answer).decode
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.judge import decode_answer
+from gate.core.answers import decode_answer
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.errors import Stale

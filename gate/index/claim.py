@@ -29,7 +29,8 @@ from typing import Any
 
 import msgspec
 
-from gate.core.judge import EXACT, Answer, Known, decode_answer, encode_answer, judge
+from gate.core.answers import Answer, decode_answer, encode_answer
+from gate.core.judge import EXACT, Known, judge
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.verify import Likeness, likeness

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.core.judge import EXACT, Answer, Hit, Known, decode_answer, encode_answer, judge
-from gate.core.verify import Likeness
+from gate.core.answers import REASONS, RELATIONS, Answer, Hit, decode_answer, encode_answer
+from gate.core.judge import EXACT, Known, judge
+from gate.core.verify import PLACES, Likeness
 from gate.model import Degraded, Relation
 
 ME = "me"
@@ -111,8 +112,8 @@ def test_where_only_the_distance_is_known_it_orders_the_matches() -> None:
 LIKENESSES = st.builds(
     Likeness,
     distance=st.none() | st.integers(0, 64),
-    resemblance=st.none() | st.floats(0, 1),
-    containment=st.none() | st.floats(0, 1),
+    resemblance=st.none() | st.floats(0, 1).map(lambda value: round(value, PLACES)),
+    containment=st.none() | st.floats(0, 1).map(lambda value: round(value, PLACES)),
     relation=st.sampled_from([Relation.EXACT, Relation.NEAR, Relation.CONTAINED, Relation.CONTAINS]),
 )
 FOUND = st.lists(
@@ -171,4 +172,28 @@ def test_an_answer_that_was_kept_is_the_same_again(found: list[Known], cap: int,
 def test_an_answer_kept_before_a_field_was_added_is_still_read() -> None:
     old = encode_answer(judged())
     assert old.startswith(b"\x96")  # an array of six
-    assert decode_answer(b"\x93\xa3new\xc2\x07") == judged()
+    assert decode_answer(b"\x93\x00\xc2\x07") == judged()
+
+
+def test_kept_answers_are_known_by_their_bytes() -> None:
+    """What is stored is read for good: another byte here is a migration of every index."""
+    new = Answer(Relation.NEW, similar=False, candidates=3)
+    assert encode_answer(new).hex() == "9600c203009090"
+    hits = (Hit(2**40, Relation.NEAR, 9, 0.8662, 0.9321), Hit(7, Relation.CONTAINED, None, None, None))
+    near = Answer(Relation.NEAR, similar=True, candidates=2, group=7, hits=hits, degraded=(Degraded.MATCHES_CAPPED,))
+    assert encode_answer(near).hex() == "9602c302fe9295cf00000100000000000209cd21d6cd2469950703c0c0c09102"
+    elsewhere = Answer(Relation.EXACT, similar=True, candidates=0, group=2**33)
+    assert encode_answer(elsewhere).hex() == "9601c300cf00000002000000009090"
+
+
+def test_every_word_of_an_answer_has_its_number() -> None:
+    assert sorted(RELATIONS) == sorted(Relation)
+    assert sorted(REASONS) == sorted(Degraded)
+
+
+@given(st.integers(0, 10_000))
+def test_a_measure_to_four_places_is_kept_to_the_last_digit(units: int) -> None:
+    measure = round(units / 10_000, 4)
+    hit = Hit(1, Relation.NEAR, 0, measure, measure)
+    [kept] = decode_answer(encode_answer(Answer(Relation.NEAR, similar=True, candidates=1, hits=(hit,)))).hits
+    assert kept == hit

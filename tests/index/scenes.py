@@ -13,8 +13,8 @@ import numpy as np
 from explorer import Again, Explorer, Final, Process, Quiet, alone, begun, entry_of
 from stepwise import Ask, Mark, Reply, StepwiseStore, World, answered
 
+from gate.core.answers import Answer, decode_answer
 from gate.core.bands import Probes
-from gate.core.judge import Answer, decode_answer
 from gate.core.methods import Measures, Room, Signatures
 from gate.core.profile import Profile
 from gate.core.text import Texts
@@ -25,10 +25,10 @@ from gate.limits import Limits
 
 @dataclass(frozen=True)
 class Tiny:
-    """A method whose texts are single letters: each has its buckets, and who is alike is a list of pairs."""
+    """A method whose bodies are single letters: each has its buckets, and each pair its resemblance."""
 
     buckets: Mapping[bytes, tuple[int, ...]]
-    alike: frozenset[frozenset[bytes]]
+    alike: Mapping[frozenset[bytes], float]
 
     @property
     def room(self) -> Room:
@@ -38,7 +38,7 @@ class Tiny:
         raise NotImplementedError
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
-        pairs = [(row, key) for row, body in enumerate(bodies) for key in self.buckets[body]]
+        pairs = [(row, key) for row, body in enumerate(bodies) if body for key in self.buckets[body]]
         rows, keys = np.array([row for row, _ in pairs], np.int64), np.array([key for _, key in pairs], np.uint64)
         return Probes(rows, keys, np.zeros(len(pairs), np.uint64), np.zeros(len(pairs), np.uint8))
 
@@ -47,7 +47,7 @@ class Tiny:
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         pairs = zip(lefts, rights, strict=True)
-        return Measures(resemblance=np.array([float(frozenset(pair) in self.alike) for pair in pairs]))
+        return Measures(resemblance=np.array([self.alike.get(frozenset(pair), 0.0) for pair in pairs]))
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
@@ -75,7 +75,7 @@ class Scene:
 
     @property
     def method(self) -> Tiny:
-        return Tiny(self.buckets, frozenset(frozenset((pair[:1].encode(), pair[1:].encode())) for pair in self.alike))
+        return Tiny(self.buckets, {frozenset((pair[:1].encode(), pair[1:].encode())): 1.0 for pair in self.alike})
 
     def _index(self, new_entry: Callable[[bytes], int]) -> Index:
         store = StepwiseStore(self.marks, any_order=self.any_order)

@@ -1,0 +1,114 @@
+"""Answers as they are kept: in as few bytes as tell them, because every document has one.
+
+    [relation, similar, candidates, group, [[entry, relation, distance, resemblance, containment], ...], [reason, ...]]
+
+in MessagePack, with numbers for words and ten-thousandths for measures. The group is 0 for the document itself, -n for
+the n-th hit, and else an entry. What is stored is read for good: words and fields are only ever added, at the end.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gate.model import Degraded, Relation
+
+RELATIONS = (
+    Relation.NEW,
+    Relation.EXACT,
+    Relation.NEAR,
+    Relation.CONTAINED,
+    Relation.CONTAINS,
+    Relation.REVISION,
+    Relation.TOO_SHORT,
+    Relation.EMPTY,
+)
+REASONS = (
+    Degraded.BUCKET_CAPPED,
+    Degraded.CANDIDATES_CAPPED,
+    Degraded.MATCHES_CAPPED,
+    Degraded.FEATURES_CAPPED,
+)
+UNITS = 10_000  # measures are told to four places
+
+_relation_numbers = {relation: number for number, relation in enumerate(RELATIONS)}
+_reason_numbers = {reason: number for number, reason in enumerate(REASONS)}
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A match, by entry: the name of a deleted document lives nowhere else."""
+
+    entry: int
+    relation: Relation
+    distance: int | None
+    resemblance: float | None
+    containment: float | None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a document is told, now and whenever it is checked in again."""
+
+    relation: Relation
+    similar: bool
+    candidates: int
+    group: int = 0  # the entry of the first of the family; 0: the document itself
+    hits: tuple[Hit, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+
+
+class _Hit(msgspec.Struct, frozen=True, array_like=True):
+    entry: int
+    relation: int
+    distance: int | None
+    resemblance: int | None
+    containment: int | None
+
+
+class _Answer(msgspec.Struct, frozen=True, array_like=True):
+    relation: int
+    similar: bool
+    candidates: int
+    group: int = 0
+    hits: tuple[_Hit, ...] = ()
+    degraded: tuple[int, ...] = ()
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Answer)
+
+
+def encode_answer(answer: Answer) -> bytes:
+    hits = tuple(
+        _Hit(hit.entry, _relation_numbers[hit.relation], hit.distance, _units(hit.resemblance), _units(hit.containment))
+        for hit in answer.hits
+    )
+    group = answer.group
+    for place, hit in enumerate(answer.hits, 1):
+        if hit.entry == group:
+            group = -place
+    reasons = tuple(_reason_numbers[reason] for reason in answer.degraded)
+    number = _relation_numbers[answer.relation]
+    return _encoder.encode(_Answer(number, answer.similar, answer.candidates, group, hits, reasons))
+
+
+def decode_answer(kept: bytes) -> Answer:
+    told = _decoder.decode(kept)
+    hits = tuple(
+        Hit(hit.entry, RELATIONS[hit.relation], hit.distance, _measure(hit.resemblance), _measure(hit.containment))
+        for hit in told.hits
+    )
+    return Answer(
+        RELATIONS[told.relation],
+        similar=told.similar,
+        candidates=told.candidates,
+        group=hits[-told.group - 1].entry if told.group < 0 else told.group,
+        hits=hits,
+        degraded=tuple(REASONS[number] for number in told.degraded),
+    )
+
+
+def _units(measure: float | None) -> int | None:
+    return None if measure is None else round(measure * UNITS)
+
+
+def _measure(units: int | None) -> float | None:
+    return None if units is None else units / UNITS
