@@ -48,7 +48,7 @@ class Probes:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def only(self, places: NDArray[np.int64]) -> Probes:
+    def only(self, places: NDArray[np.int64] | slice) -> Probes:
         return Probes(self.rows[places], self.keys[places], self.tags[places], self.radii[places])
 
 

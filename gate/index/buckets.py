@@ -2,7 +2,8 @@
 
     key     the number of a table and of a bucket in it; each table has a run of rows, one for each bucket
     rows    begin and length of each bucket's postings in the pool
-    pool    posting posting posting . posting . . ...        (entry, tag), a bucket's oldest first; a dot: room to grow
+    pool    tags    t t t . t . t t t t . .        a bucket's oldest first; a dot: room to grow
+            entries e e e . e . e e e e . .
 
 A bucket that is full moves to a larger place at the end of the pool. What the moved leave behind is waste, and when it
 is half of the pool, the pool is written anew. No Python object is kept or made for a posting: it takes 16 bytes, and
@@ -23,14 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.distinct import standing_for
-from gate.index.store import Keys, Postings
+from gate.index.store import Answers, Keys, Postings
 
 D = TypeVar("D", bound=np.generic)
 Places = NDArray[np.int64]
 Rows = NDArray[np.void]
 
 ROW = np.dtype([("begin", np.int64), ("length", np.int64)])
-POSTING = np.dtype([("entry", np.uint64), ("tag", np.uint64)])
 
 LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, half a MB; with fewer, racing threads re-read whole buckets
 SMALL = 1 << 14  # postings: a pool so small is not worth writing anew
@@ -51,7 +51,7 @@ class Buckets:
         self._first_row = np.zeros(TABLES, np.int64)
         self._buckets = np.zeros(TABLES, np.int64)  # of each table
         self._rows = np.zeros(1, ROW)  # the first is the bucket of every key that has none
-        self._pool = np.zeros(SMALL, POSTING)
+        self._tags, self._entries = np.zeros(SMALL, np.uint64), np.zeros(SMALL, np.uint64)  # the pool
         self._end = 0  # of what is used of the pool
         self._wasted = 0  # of that
         self._appended: set[int] = set()  # entries: only a posting of one of these can be there already
@@ -62,30 +62,37 @@ class Buckets:
         self._log_from = 0  # the oldest mark that the log can serve
 
     def read(self, keys: Keys, since: int | None) -> Postings:
-        if since is not None and since >= self._log_from:
-            return self._tail(keys, since)
-        rows = self._rows.take(self._rows_of(keys))
-        counts = rows["length"]
-        capped = counts > self._limit
-        if capped.any():
-            counts = np.minimum(counts, self._limit)  # the oldest hold the lower tickets
-        postings = self._pool.take(_ranges(rows["begin"], counts))
-        return Postings(counts, postings["entry"], postings["tag"], self._mark, capped)
+        begins, counts, capped = self._found(keys, since)
+        places = _ranges(begins, counts)
+        return Postings(counts, self._entries.take(places), self._tags.take(places), self._mark, capped)
 
-    def _tail(self, keys: Keys, since: int) -> Postings:
-        """What was appended after the mark. Nothing is cut off: the log bounds it, however long the bucket."""
-        capped = np.zeros(len(keys), np.bool_)
+    def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> Answers:
+        """The same, but only what answers: where tags are too far, entries are not even fetched. At a million documents
+        most of the time goes into waiting for memory."""
+        begins, counts, capped = self._found(keys, since)
+        places = _ranges(begins, counts)
+        differing = np.bitwise_count(self._tags.take(places) ^ np.repeat(tags, counts))
+        close = np.flatnonzero(differing <= np.repeat(radii, counts))
+        probes = np.searchsorted(np.cumsum(counts), close, side="right")
+        return Answers(probes, self._entries.take(places[close]), self._mark, capped)
+
+    def _found(self, keys: Keys, since: int | None) -> tuple[Places, Places, NDArray[np.bool_]]:
+        """Where the postings of each key begin, how many are shown, and whether those are not all."""
+        asked = self._rows_of(keys)
+        rows = self._rows.take(asked)
+        if since is None or since < self._log_from:
+            capped = rows["length"] > self._limit
+            return rows["begin"], np.minimum(rows["length"], self._limit), capped  # the oldest hold the lower tickets
+        # What was appended after the mark. Nothing is cut off: the log bounds it, however long the bucket.
+        counts = np.zeros(len(keys), np.int64)
         parts = [logged for mark, logged in self._log if mark >= since]  # marks are handed out between appends only
-        if not parts:
-            none = np.empty(0, np.uint64)
-            return Postings(np.zeros(len(keys), np.int64), none, none, self._mark, capped)
-        logged, asked = self._rows_of(np.concatenate(parts)), self._rows_of(keys)
-        np.add.at(self._spare, logged, 1)
-        counts = self._spare.take(asked).astype(np.int64)
-        self._spare[logged] = 0
-        rows = self._rows.take(asked)  # nothing was withdrawn since: the latest of a bucket are its last
-        postings = self._pool.take(_ranges(rows["begin"] + rows["length"] - counts, counts))
-        return Postings(counts, postings["entry"], postings["tag"], self._mark, capped)
+        if parts:
+            logged = self._rows_of(np.concatenate(parts))
+            np.add.at(self._spare, logged, 1)
+            counts += self._spare.take(asked)
+            self._spare[logged] = 0
+        # Nothing was withdrawn since: the latest of a bucket are its last.
+        return rows["begin"] + rows["length"] - counts, counts, np.zeros(len(keys), np.bool_)
 
     def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         owners = entries[_runs(entries)[0]].tolist()
@@ -97,19 +104,17 @@ class Buckets:
         self._appended.update(owners)
         self._make_rows(keys)
         rows = self._rows_of(keys)
-        postings = np.empty(len(keys), POSTING)
-        postings["entry"], postings["tag"] = entries, tags
         # Few buckets get more than one posting of a batch: only what follows the first of a bucket has to be sorted.
         places = np.arange(len(keys), dtype=np.int32)
         self._spare[rows[::-1]] = places[::-1]
         first = self._spare.take(rows) == places
         self._spare[rows] = 0
-        self._put(rows[first], np.ones(np.count_nonzero(first), np.int64), postings[first])
+        self._put(rows[first], np.ones(np.count_nonzero(first), np.int64), entries[first], tags[first])
         later = np.flatnonzero(~first)
         if later.size:
             later = later[np.argsort(rows[later], kind="stable")]
             starts, sizes = _runs(rows[later])
-            self._put(rows[later[starts]], sizes, postings[later])
+            self._put(rows[later[starts]], sizes, entries[later], tags[later])
 
         self.total += len(keys)
         self._log.append((self._mark, keys.copy()))
@@ -120,11 +125,12 @@ class Buckets:
         if self._wasted > max(self._end // 2, SMALL):
             self._write_anew()
 
-    def _put(self, rows: Places, sizes: Places, postings: NDArray[np.void]) -> None:
+    def _put(self, rows: Places, sizes: Places, entries: Keys, tags: Keys) -> None:
         """Add so many of the postings to each of the rows, which are distinct."""
         grown = self._rows.take(rows)
         self._make_room(grown, sizes)
-        self._pool[_ranges(grown["begin"] + grown["length"], sizes)] = postings
+        places = _ranges(grown["begin"] + grown["length"], sizes)
+        self._entries[places], self._tags[places] = entries, tags
         grown["length"] += sizes
         self._rows[rows] = grown
 
@@ -133,8 +139,8 @@ class Buckets:
         _, first = np.unique(np.stack((keys, entries, tags), axis=1), axis=0, return_index=True)
         first.sort()
         rows = self._rows[self._rows_of(keys[first])]
-        there, asked = self._pool[_ranges(rows["begin"], rows["length"])], np.repeat(first, rows["length"])
-        known = asked[(there["entry"] == entries[asked]) & (there["tag"] == tags[asked])]
+        there, asked = _ranges(rows["begin"], rows["length"]), np.repeat(first, rows["length"])
+        known = asked[(self._entries[there] == entries[asked]) & (self._tags[there] == tags[asked])]
         return first[~np.isin(first, known)]
 
     def _make_room(self, rows: Rows, more: Places) -> None:
@@ -146,10 +152,13 @@ class Buckets:
         rooms = _room(moving["length"] + more[full])
         ends = self._end + np.cumsum(rooms)
         self._end = int(ends[-1])
-        if self._end > self._pool.size:
-            _lengthen(self._pool, self._end + self._end // 8)
-        old = self._pool.take(_ranges(moving["begin"], moving["length"]))
-        self._pool[_ranges(ends - rooms, moving["length"])] = old
+        if self._end > self._tags.size:
+            for column in (self._tags, self._entries):
+                # In place: the pages of a large column are moved, where a copy would touch them all twice.
+                column.resize(self._end + self._end // 8, refcheck=False)
+        old, new = _ranges(moving["begin"], moving["length"]), _ranges(ends - rooms, moving["length"])
+        for column in (self._tags, self._entries):
+            column[new] = column.take(old)
         self._wasted += int(_room(moving["length"]).sum())
         rows["begin"][full] = ends - rooms
 
@@ -159,22 +168,23 @@ class Buckets:
         rooms = _room(lengths)
         ends = np.cumsum(rooms)
         self._end, self._wasted = int(ends[-1]), 0
-        pool = np.zeros(self._end + SMALL, POSTING)
+        tags, entries = np.zeros(self._end + SMALL, np.uint64), np.zeros(self._end + SMALL, np.uint64)
         for first in range(0, lengths.size, PIECE):
             some = slice(first, first + PIECE)
-            old = self._pool.take(_ranges(self._rows["begin"][some], lengths[some]))
-            pool[_ranges((ends - rooms)[some], lengths[some])] = old
-        self._pool = pool
+            old = _ranges(self._rows["begin"][some], lengths[some])
+            new = _ranges((ends - rooms)[some], lengths[some])
+            tags[new], entries[new] = self._tags.take(old), self._entries.take(old)
+        self._tags, self._entries = tags, entries
         self._rows["begin"] = ends - rooms
 
     def withdraw(self, keys: Keys, entries: Keys) -> None:
         removed = 0
         for row, entry in zip(self._rows_of(keys).tolist(), entries, strict=True):
             begin, length = self._rows[row].tolist()
-            bucket = self._pool[begin : begin + length]
-            left = bucket[bucket["entry"] != entry]
+            entries_there, tags_there = self._entries[begin : begin + length], self._tags[begin : begin + length]
+            left = np.flatnonzero(entries_there != entry)
             if left.size < length:
-                bucket[: left.size] = left
+                entries_there[: left.size], tags_there[: left.size] = entries_there[left], tags_there[left]
                 self._rows["length"][row] = left.size
                 self._wasted += int(_room(np.array(length)) - _room(np.array(left.size)))
                 removed += length - left.size
@@ -186,8 +196,8 @@ class Buckets:
         self._mark += 1  # even the latest mark is older than this withdrawal
         self._log_from = self._mark
         if self._withdrawn > max(self.total, SMALL):  # so that the set does not grow with all that was ever there
-            standing = self._pool[_ranges(self._rows["begin"], self._rows["length"])]
-            self._appended, self._withdrawn = set(standing["entry"].tolist()), 0
+            standing = self._entries[_ranges(self._rows["begin"], self._rows["length"])]
+            self._appended, self._withdrawn = set(standing.tolist()), 0
 
     def some(self, table: int, bucket: int, most: int) -> tuple[tuple[Keys, Keys, Keys], int]:
         """Keys, entries and tags of buckets of a table from that one on, about `most` of them, and the bucket to go on
@@ -195,10 +205,10 @@ class Buckets:
         rows = self._rows[self._first_row[table] + bucket : self._first_row[table] + self._buckets[table]]
         past = 1 + int(np.searchsorted(np.cumsum(rows["length"]), most))
         begins, counts = rows["begin"][:past], rows["length"][:past]
-        postings = self._pool.take(_ranges(begins, counts))
+        places = _ranges(begins, counts)
         numbers = np.arange(bucket, bucket + len(counts), dtype=np.uint64)
         keys = np.repeat(np.uint64(table) << _UPPER | numbers, counts)
-        return (keys, postings["entry"].copy(), postings["tag"].copy()), bucket + past if past < len(rows) else 0
+        return (keys, self._entries.take(places), self._tags.take(places)), bucket + past if past < len(rows) else 0
 
     def _rows_of(self, keys: Keys) -> Places:
         """The row of each key's bucket, 0 where its table is not so long."""
@@ -233,7 +243,8 @@ class Buckets:
             "postings": self.total,
             "buckets": int(np.count_nonzero(lengths)),
             "largest_bucket": int(lengths.max()),
-            "bytes_buckets": self._pool.nbytes
+            "bytes_buckets": self._tags.nbytes
+            + self._entries.nbytes
             + self._rows.nbytes
             + self._spare.nbytes
             + sys.getsizeof(self._appended)
@@ -269,8 +280,3 @@ def _room(lengths: Places) -> Places:
     steps = np.maximum(np.frexp(lengths)[1] - 2, 0).astype(np.int64)
     rooms: Places = (lengths + (np.int64(1) << steps) - 1) >> steps << steps
     return rooms
-
-
-def _lengthen(column: NDArray[np.void], size: int) -> None:
-    """In place: the pages of a large column are moved, where a copy would touch them all twice."""
-    column.resize(size, refcheck=False)

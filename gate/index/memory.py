@@ -10,9 +10,24 @@ import sys
 from collections.abc import Sequence
 from threading import Lock
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gate.index.buckets import Buckets
 from gate.index.memory_walk import MemoryWalk
-from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+from gate.index.store import (
+    VOID,
+    Answers,
+    Enrolment,
+    Held,
+    Holder,
+    Keys,
+    Memory,
+    Postings,
+    Record,
+    Registration,
+    Standing,
+)
 
 
 class MemoryStore:
@@ -61,6 +76,10 @@ class MemoryStore:
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         with self._lock:
             return self._buckets.read(keys, since)
+
+    async def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None) -> Answers:
+        with self._lock:
+            return self._buckets.answer(keys, tags, radii, since)
 
     async def records(self, entries: Sequence[int]) -> list[Record | None]:
         with self._lock:

@@ -13,7 +13,7 @@ from gate.core.distinct import standing_for
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.verify import Likeness, verify
-from gate.index.store import Keys, Record, Store
+from gate.index.store import Answering, Answers, Keys, Record, Store
 from gate.limits import Limits
 from gate.model import Degraded
 
@@ -96,25 +96,27 @@ class Neighbours:
         probes = None if since is None else since.probes_of(who)
         if probes is None:
             probes = self._method.probes(list(bodies.values()))
-        found: list[tuple[NDArray[np.int64], Keys]] = []
-        capped: set[int] = set()
-        marks: list[int] = []
-        for first in range(0, len(probes), PROBES):
-            keys = probes.keys[first : first + PROBES]
-            postings = await self._store.read(keys, since=mark)
-            probe_of = np.repeat(np.arange(first, first + len(keys)), postings.counts)
-            differing = np.bitwise_count(postings.tags ^ probes.tags.take(probe_of))
-            close = np.flatnonzero(differing <= probes.radii.take(probe_of))
-            found.append((probe_of[close], postings.entries[close]))
-            marks.append(postings.mark)
-            if postings.capped.any():
-                capped.update(probes.rows[first : first + len(keys)][postings.capped].tolist())
-        if not marks:
+        parts = [
+            await self._answers(probes.only(slice(first, first + PROBES)), mark)
+            for first in range(0, len(probes), PROBES)
+        ]
+        if not parts:
             none = np.empty(0, np.uint64)
             return Reading(who, probes, np.empty(0, np.int64), none, none, [], None)
-        met, entries = (np.concatenate(column) for column in zip(*found, strict=True))
+        met = np.concatenate([part.probes + n * PROBES for n, part in enumerate(parts)])
+        entries = np.concatenate([part.entries for part in parts])
+        capped = np.unique(probes.rows[np.concatenate([part.capped for part in parts])]).tolist()
         # The first mark is the oldest: what came after it, to whatever bucket, is read again by it.
-        return Reading(who, probes, probes.rows[met], probes.keys[met], entries, sorted(capped), marks[0])
+        return Reading(who, probes, probes.rows[met], probes.keys[met], entries, capped, parts[0].mark)
+
+    async def _answers(self, probes: Probes, mark: int | None) -> Answers:
+        if isinstance(self._store, Answering):
+            return await self._store.answer(probes.keys, probes.tags, probes.radii, since=mark)
+        postings = await self._store.read(probes.keys, since=mark)
+        differing = np.bitwise_count(postings.tags ^ np.repeat(probes.tags, postings.counts))
+        close = np.flatnonzero(differing <= np.repeat(probes.radii, postings.counts))
+        probe_of = np.searchsorted(np.cumsum(postings.counts), close, side="right")
+        return Answers(probe_of, postings.entries[close], postings.mark, postings.capped)
 
     async def meet(self, reading: Reading, viewers: Mapping[int, Record]) -> Meeting:
         """What is alike to each viewer. Entries of one owner are versions of one document, never alike."""

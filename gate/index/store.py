@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -125,6 +125,24 @@ class Postings:
     tags: Keys
     mark: int  # hand it back as `since` to read only what came after; opaque, not to be compared
     capped: NDArray[np.bool_]  # the bucket was longer than the limit
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Postings that answer probes: the i-th, of `entries[i]`, answers the probe numbered `probes[i]`."""
+
+    probes: NDArray[np.int64]
+    entries: Keys
+    mark: int
+    capped: NDArray[np.bool_]
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A store that looks at the tags itself, where that saves fetching all that is in the way."""
+
+    async def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None) -> Answers:
+        """As `Store.read`, but only the postings whose tags differ from the probe's in at most `radii` bits."""
 
 
 class Store(Protocol):
