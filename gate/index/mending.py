@@ -34,6 +34,7 @@ class Mender:
         self._store = store
         self._walk = store.walk()
         self._method = method
+        self._sizes = (0, method.room.body)
 
     async def mend(self, fault: Fault, findings: Sequence[Finding]) -> None:
         match fault:
@@ -100,7 +101,7 @@ class Mender:
         ]
 
     def is_whole(self, record: Record) -> bool:
-        return len(record.body) in (0, self._method.room.body)
+        return len(record.body) in self._sizes
 
     def postings_of(self, records: Sequence[Record]) -> Triples:
         return deletion.postings_of(self._method, records)

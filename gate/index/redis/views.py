@@ -22,7 +22,7 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
-from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.cluster import ClusterNode, RedisCluster
 
 from gate.errors import Stale, Unavailable
 from gate.index.redis.layout import GENERATIONS, View
@@ -80,11 +80,12 @@ async def purge(client: Client, prefixes: Sequence[bytes], generation: str) -> i
     return gone
 
 
-async def scan(client: Client, pattern: bytes) -> AsyncIterator[list[bytes]]:
-    """Pages of the keys of one shard that match; a key may come twice while the server resizes its table."""
+async def scan(client: Client, pattern: bytes, *, node: ClusterNode | None = None) -> AsyncIterator[list[bytes]]:
+    """Pages of the keys that match, of one shard, or of all that a node has; a key may come twice while the server
+    resizes its table."""
     target: dict[str, Any] = {}
     if isinstance(client, RedisCluster):
-        target["target_nodes"] = client.get_node_from_key(pattern[: pattern.index(b"}") + 1].decode())
+        target["target_nodes"] = node or client.get_node_from_key(pattern[: pattern.index(b"}") + 1].decode())
     cursor = 0
     while True:
         reply: Any = await client.execute_command("SCAN", cursor, "MATCH", pattern, "COUNT", PAGE, **target)

@@ -7,9 +7,11 @@ server up for long.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
+from redis.asyncio.cluster import RedisCluster
 
 from gate.index.redis.buckets import rows_by_shard, unpack, unpack_rows, unpacked
 from gate.index.redis.layout import (
@@ -22,7 +24,7 @@ from gate.index.redis.layout import (
     names_and_lives,
     packed,
 )
-from gate.index.redis.link import pipeline_of, script, translating
+from gate.index.redis.link import Client, pipeline_of, script, translating
 from gate.index.redis.views import current_view, scan
 from gate.index.store import Held, Keys, Record
 from gate.index.walk import Document, Triples, added
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 PAGES, MISSING, ENTER, RESTORE = script("pages"), script("missing"), script("enter"), script("restore")
 PAGES_AT_ONCE = 8  # of each shard: some ten thousand fields, a few milliseconds of the server
 RECORD_FIELD_BYTES = (4, 5)  # the pieces of bodies have longer names
+BUCKETS_AT_ONCE = 4096
 NO_LIMIT = 1 << 62
 
 
@@ -69,19 +72,38 @@ class RedisWalk:
                 yield pages
 
     async def postings(self) -> AsyncIterator[Triples]:
-        client, store = self._store._link.client, self._store
-        for prefix in store._prefixes:
-            for generation in (await current_view(client, store._prefixes)).read:
-                with translating():
-                    async for names in scan(client, prefix + generation.encode() + b"b*"):
-                        pipe = pipeline_of(client)
-                        for name in names:
-                            pipe.execute_command("GET", name)
-                        buckets = [bucket or b"" for bucket in await pipe.execute()]
-                        numbers = np.frombuffer(b"".join(name[-4:] for name in names), ">u4")
-                        keys = unpacked(numbers)
-                        (which, entries, tags), _ = unpack(buckets, store._widths.of(keys), NO_LIMIT)
-                        yield keys[which], entries, tags
+        client, widths = self._store._link.client, self._store._widths
+        in_a_cluster = isinstance(client, RedisCluster)
+
+        def shard_of(name: bytes) -> bytes:
+            """Names of one shard go together; without a Cluster, all do."""
+            return name[: name.index(b"}")] if in_a_cluster else b""
+
+        with translating():
+            async for names in self._buckets(client):
+                names.sort()
+                pipe = pipeline_of(client)
+                for _, some in groupby(names, shard_of):
+                    pipe.execute_command("MGET", *some)
+                buckets = [bucket or b"" for found in await pipe.execute() for bucket in found]
+                keys = unpacked(np.frombuffer(b"".join(name[-4:] for name in names), ">u4"))
+                (which, entries, tags), _ = unpack(buckets, widths.of(keys), NO_LIMIT)
+                yield keys[which], entries, tags
+
+    async def _buckets(self, client: Client) -> AsyncIterator[list[bytes]]:
+        """Names of buckets, of all shards that a server has at a time."""
+        view = await current_view(client, self._store._prefixes)
+        pattern = f"{self._store._layout.prefix}:{{*}}:[{view.read}]b*".encode()
+        nodes = client.get_primaries() if isinstance(client, RedisCluster) else [None]
+        for node in nodes:
+            names: list[bytes] = []
+            async for found in scan(client, pattern, node=node):
+                names += found
+                if len(names) >= BUCKETS_AT_ONCE:
+                    yield names
+                    names = []
+            if names:
+                yield names
 
     async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> Triples:
         store = self._store
