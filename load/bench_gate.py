@@ -1,12 +1,14 @@
-"""The whole gate beside its peers: `python -m load.bench_gate [--n 10000] [--json]`.
+"""The whole gate beside its peers: `python -m load.bench_gate [--n 10000] [--memory-n 100000] [--json]`.
 
-Every contender gets the same documents in the same order and says of each whether something like it came before:
-signed, looked up, and let in if new. Ours takes batches of 256; the peers take one document at a time, query and then
-insert, as their users do in a stream. rensa has an interface for whole matrices too, which is shown as a contender of
-its own. Speed without recall says nothing, so the recall of the planted copies, by band of their exact Jaccard, stands
-beside it, and so does the share of base documents that were flagged.
+Every contender gets the same documents of about 2 KB, 30 % of them planted copies, in the same order, and says of
+each whether something like it came before: signed, looked up, and let in if new. Ours takes them as check-ins and gives
+whole verdicts, in batches of 256; the peers take one document at a time, query and then insert, as their users do
+in a stream, and say yes or no. rensa has an interface for batches too, which is shown as a contender of its own.
+Speed without recall says nothing, so the recall of the planted copies, by band of their exact Jaccard, stands beside
+it, and so does the share of base documents that were flagged.
 
-Memory is measured apart, in processes of their own, over `--memory-n` documents.
+Memory is measured apart, each index in a process of its own, over `--memory-n` documents; the corpus is made batch
+by batch, so that nothing but the index is left.
 """
 
 from __future__ import annotations
@@ -14,19 +16,20 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from gate.model import CheckIn
 from gate.service import Gate
-from load.corpus import Corpus, Kind, Planted
-from load.measure import Contender, Report, Step, interleave
+from load.corpus import Corpus, Kind, Planted, Recipe
+from load.measure import CLOCKS, Contender, Report, Step, Timing, asked, grown, interleave
 
 BATCH = 256
 THRESHOLD = 0.7
 PERMUTATIONS = 128
+RECIPE = Recipe(words=410)  # 2 KB; 20 % edited copies, 5 % exact ones, 5 % parts
 BANDS = ((0.9, 1.01, "J >= .9"), (0.8, 0.9, ".8 - .9"), (0.7, 0.8, ".7 - .8"))
 _WORD = re.compile(r"\w+")
 
@@ -49,7 +52,8 @@ class Ours:
 
 
 class GaoyaSimHash:
-    """Within 3 bits: its `hamming_distance` is exclusive. Six blocks are its fastest at a million documents."""
+    """Within 3 bits: its `hamming_distance` is exclusive. Six blocks are its fastest at a million documents. A document
+    that is new is signed twice, once to be looked up and once to be let in: no call takes a signature."""
 
     def __init__(self) -> None:
         from gaoya.simhash import SimHashStringIndex
@@ -191,54 +195,83 @@ def quality(documents: Sequence[Planted], flags: Sequence[bool]) -> dict[str, An
     return row
 
 
+def corpus(seed: int, count: int) -> Iterator[list[Planted]]:
+    documents = iter(Corpus(seed, count, RECIPE))
+    while batch := list(islice(documents, BATCH)):
+        yield batch
+
+
 def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Stream:
-    """Documents are made one batch at a time, so that only the index is left when all are through."""
-    with tempfile.TemporaryDirectory() as folder:
-        make = contenders_of(Path(folder))[name]
-        make().take(list(islice(Corpus(seed + 1, BATCH), BATCH)))
-        corpus = iter(Corpus(seed, count))
-        stream = make()
-        mark()
-        while batch := list(islice(corpus, BATCH)):
-            stream.take(batch)
-        return stream
+    """What is left when all documents went through."""
+    make = contenders_of(Path("-"))[name]
+    for batch in corpus(seed + 1, BATCH):
+        make().take(batch)
+    stream = make()
+    mark()
+    for batch in corpus(seed, count):
+        stream.take(batch)
+    return stream
 
 
 def parts(profile: str, count: int, seed: int) -> dict[str, Any]:
     """What the memory store says of itself, in bytes per document."""
     ours = Ours(profile)
-    corpus = iter(Corpus(seed, count))
-    while batch := list(islice(corpus, BATCH)):
+    for batch in corpus(seed, count):
         ours.take(batch)
     info = ours.gate.info()
-    return {"contender": f"{profile} profile"} | {
-        part: round(size / count, 1) for part, size in info.bytes_by_part.items()
+    sizes = {name.removeprefix("bytes_"): size for name, size in info.items() if name.startswith("bytes_")}
+    return {"profile": profile, "let in": info["tickets"] / count} | {
+        f"{name}, bytes": size / count for name, size in (sizes | {"sum": sum(sizes.values())}).items()
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=10_000, help="documents through every contender")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--memory-n", type=int, default=20_000, help="documents for the memory tables; 0: none")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", help="contender by name; may be repeated")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    documents = list(Corpus(arguments.seed, arguments.n))
-    size = -(-len(documents) // (arguments.rounds + 1))
+def file_size(profile: str, count: int, seed: int) -> float:
+    """Bytes of a SQLite file per document."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "index.sqlite"
+        ours = Ours(profile, path)
+        for batch in corpus(seed, count):
+            ours.take(batch)
+        ours.gate.close()
+        return path.stat().st_size / count
+
+
+def targets(timings: Sequence[Timing], qualities: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    cost = {timing.name: timing for timing in timings}
+    rows = []
+    for ours, peer, target in (
+        ("simhash profile", "gaoya SimHash", 2.5),
+        ("simhash profile", "simhash (1e0ng)", None),
+        ("standard profile", "rensa", 2),
+        ("standard profile", "rensa, batches", 2),
+        ("standard profile", "datasketch LSH", 5),
+        ("standard, SQLite", "standard profile", None),
+    ):
+        if ours in cost and peer in cost:
+            speed = cost[ours].speed / cost[peer].speed
+            row = asked(f"{ours}: times as fast as {peer}", speed, at_least=target)
+            if peer in ("rensa", "rensa, batches", "datasketch LSH"):
+                names = [f"recall {name}" for _, _, name in BANDS]
+                row["recall no lower"] = all(qualities[ours][n] >= qualities[peer][n] for n in names)
+            rows.append(row)
+    return rows
+
+
+def run(*, count: int, rounds: int, memory_count: int, seed: int, clock: str, only: Sequence[str] = ()) -> Report:
+    documents = [document for batch in corpus(seed, count) for document in batch]
+    size = -(-len(documents) // (rounds + 1) // BATCH) * BATCH  # a round is whole batches, as a stream under load is
     slices = [documents[start : start + size] for start in range(0, len(documents), size)]
-    report = Report(
-        "gate",
-        {"n": len(documents), "mean characters": sum(len(d.text) for d in documents) // len(documents), "batch": BATCH},
-    )
+    characters = sum(len(d.text) for d in documents) // len(documents)
+    settings = {"n": count, "mean characters": characters, "batch": BATCH, "rounds": len(slices) - 1, "clock": clock}
+    report = Report("gate", settings)
 
     with tempfile.TemporaryDirectory() as folder:
         makers = contenders_of(Path(folder))
-        chosen = arguments.only or list(makers)
+        chosen = only or list(makers)
         flags: dict[str, list[bool]] = {name: [] for name in chosen}
         contenders = [Contender(name, feeding(makers[name](), slices, flags[name])) for name in chosen]
-        timings = interleave(contenders, rounds=len(slices) - 1, reference=chosen[0])
+        timings = interleave(contenders, rounds=len(slices) - 1, reference=chosen[0], clock=clock)
+    qualities = {name: quality(documents, flags[name]) for name in chosen}
     report.add(
         "documents through the gate",
         [
@@ -246,11 +279,41 @@ def main() -> None:
                 "contender": timing.name,
                 "documents/s": round(1e6 / timing.microseconds),
                 "us each": round(timing.microseconds, 1),
-                "speed": round(timing.speed, 3),
-                **quality(documents, flags[timing.name]),
+                **qualities[timing.name],
             }
             for timing in timings
         ],
+    )
+    report.add("targets", targets(timings, qualities))
+    if memory_count:
+        weighed = [name for name in chosen if name != "standard, SQLite"]
+        weights = {name: grown(weigh, name, memory_count, seed) / memory_count for name in weighed}
+        weights["standard, SQLite"] = file_size("standard", memory_count, seed)
+        report.add(
+            f"bytes a document, {memory_count:,} documents (SQLite: of the file)",
+            [{"contender": name, "bytes": weight} for name, weight in weights.items()],
+        )
+        report.add("what ours consists of", [parts(profile, memory_count, seed) for profile in ("simhash", "standard")])
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=10_000, help="documents through every contender")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--memory-n", type=int, default=50_000, help="documents for the memory tables; 0: none")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--only", action="append", default=[], help="contender by name; may be repeated")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    report = run(
+        count=arguments.n,
+        rounds=arguments.rounds,
+        memory_count=arguments.memory_n,
+        seed=arguments.seed,
+        clock=arguments.clock,
+        only=arguments.only,
     )
     report.show(as_json=arguments.json)
 
