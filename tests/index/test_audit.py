@@ -349,3 +349,29 @@ def test_beside_working_gates_nothing_is_called_a_fault_and_no_verdict_changes(
         assert audited(auditor).problems == {}
         again = {verdict.document_id: verdict for verdict in auditor.check_in(documents)}
         assert [again[verdict.document_id] for verdict in answers] == answers
+
+
+@pytest.mark.parametrize("place", ["redis"], indirect=True)
+def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[str, str], tmp_path: Path) -> None:
+    profile = profile_of()
+    looked: list[str] = []
+
+    def turn() -> None:
+        with open_gate(*place, tmp_path, profile) as other:
+            store: Walkable = other.with_store(_itself)
+            assert isinstance(store, RedisStore)
+            other.with_store(lambda _: store.rotate(now=1.0))
+
+    def progress(what: str, count: int) -> None:
+        looked.append(what)
+        if len(looked) == 1:
+            elsewhere = Thread(target=turn)  # where no event loop runs yet
+            elsewhere.start()
+            elsewhere.join()
+
+    with open_gate(*place, tmp_path, profile) as gate:
+        gate.check_in(corpus())
+        report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True, progress=progress))
+        assert report.problems == {}
+        assert report.looked_at["documents"] == len({document.document_id for document in corpus()})
+        assert looked.count("postings") > 0
