@@ -19,7 +19,7 @@ def reports(*, quick: bool, clock: str) -> list[Report]:
     return [
         bench_fingerprint.run(characters=(1 << 20) // part, rounds=rounds, clock=clock),
         bench_index.run(count=1_000_000 // part, rounds=rounds, clock=clock),
-        bench_gate.run(count=20_480 // part, rounds=2 * rounds, memory_count=50_000 // part, seed=1, clock=clock),
+        bench_gate.run(count=20_480 // part, rounds=rounds + 2, memory_count=50_000 // part, seed=1, clock=clock),
     ]
 
 

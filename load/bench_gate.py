@@ -1,4 +1,4 @@
-"""The whole gate beside its peers: `python -m load.bench_gate [--n 10000] [--memory-n 100000] [--json]`.
+"""The whole gate beside its peers: `python -m load.bench_gate [--n 20480] [--memory-n 50000] [--json]`.
 
 Every contender gets the same documents of about 2 KB, 30 % of them planted copies, in the same order, and says of
 each whether something like it came before: signed, looked up, and let in if new. Ours takes them as check-ins and gives
@@ -299,8 +299,8 @@ def run(*, count: int, rounds: int, memory_count: int, seed: int, clock: str, on
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=10_000, help="documents through every contender")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--n", type=int, default=20_480, help="documents through every contender")
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--memory-n", type=int, default=50_000, help="documents for the memory tables; 0: none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
