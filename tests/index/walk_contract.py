@@ -111,7 +111,7 @@ class WalkContract:
     def test_every_posting_is_met_however_crowded_its_bucket(self, open_store: OpenWalkable, run: Run) -> None:
         store = open_store(2)
         run(store.enrol([wish(entry=1)]))
-        made = [(5, n, n % 2) for n in range(1, 9)] + [(key, 1, 7) for key in (0, 1 << 32, LARGEST_KEY)]
+        made = [(5, n, n % 2) for n in range(1, 9)] + [(key, 1, 7) for key in (0, *range(6, 20), 1 << 32, LARGEST_KEY)]
         run(store.append(*(u64(*column) for column in zip(*made, strict=True))))
         assert postings(store, run) == sorted(made)
 
@@ -127,6 +127,23 @@ class WalkContract:
 
         run(store.enrol([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in range(1, 8)]))
         assert {1, 3, 4, 5, 6, 7} <= run(walked())
+
+    def test_a_document_that_goes_meanwhile_is_met_with_what_it_held_or_not_at_all(
+        self, store: Walkable, run: Run
+    ) -> None:
+        async def walked() -> list[Document]:
+            met: list[Document] = []
+            async for batch in store.walk().documents():
+                met += batch
+                for name in ("d3", "d6", "d8"):
+                    [held] = await store.documents([name])
+                    await store.forget([(name, held)])
+            return met
+
+        run(store.enrol([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in range(1, 9)]))
+        met = run(walked())
+        assert {"d1", "d2", "d4", "d5", "d7"} <= {document.document_id for document in met}
+        assert all(len(document.held) == 1 for document in met)
 
     # Postings that are missing.
 
