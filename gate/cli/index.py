@@ -33,7 +33,7 @@ MEANINGS: dict[Fault | Note, str] = {
     Fault.MISPLACED: "postings in buckets where they do not belong",
     Fault.SPARE: "postings of refused copies; harmless",
     Note.WAITING: "entries of check-ins that are going on, or stopped half-way",
-    Note.FREED: "copies whose original is gone; judged anew at their next check-in",
+    Note.FREED: "copies whose original is gone, to be judged anew at their next check-in",
     Note.UNANSWERED: "check-ins without an answer so far",
 }
 
@@ -151,9 +151,9 @@ def _show(report: Report, *, fix: bool) -> None:
                 show.say(out, f"{fault.value}: {example}", style="dim")
     for note in Note:
         if report.notes[note]:
-            show.say(out, f"{report.notes[note]:,} {MEANINGS[note]}")
+            show.say(out, f"{MEANINGS[note]}: {report.notes[note]:,}")
     if report.left:
-        verdict = f"{report.left:,} problems are left" + ("" if fix else "; mend them with --fix")
+        verdict = f"problems left: {report.left:,}" + ("" if fix else "; mend them with --fix")
     else:
         verdict = "all problems were mended" if report.problems else "everything is where it belongs"
     out.print(Text(f"Looked at {looked_at}: {verdict}.", style="bold"))

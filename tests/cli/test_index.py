@@ -172,7 +172,8 @@ def test_what_is_wrong_is_told_with_exit_code_1_and_mended_with_fix(in_a_file: t
     result = gate("index", "verify", *in_a_file, "--pause", "0")
     assert result.exit_code == 1
     assert "unlisted" in result.stdout
-    assert "problems are left; mend them with --fix" in result.stdout
+    assert "problems left: " in result.stdout
+    assert "mend them with --fix" in result.stdout
     told = gate("index", "verify", *in_a_file, "--pause", "0", "--json")
     assert told.exit_code == 1
     found = json.loads(told.stdout)["faults"]["unlisted"]
@@ -184,7 +185,7 @@ def test_what_is_wrong_is_told_with_exit_code_1_and_mended_with_fix(in_a_file: t
 def test_copies_of_what_is_gone_are_told_and_no_problem(index: tuple[str, ...]) -> None:
     done("delete", "a", *index)
     result = done("index", "verify", *index, "--pause", "0")
-    assert "1 copies whose original is gone" in result.stdout
+    assert "copies whose original is gone, to be judged anew at their next check-in: 1" in result.stdout
     assert json.loads(done("index", "verify", *index, "--json").stdout)["notes"]["freed"] == 1
 
 

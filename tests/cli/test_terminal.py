@@ -106,6 +106,20 @@ def test_shared_and_differing_passages_have_colours_of_their_own_and_stand_side_
     assert any("left.txt" in line and "right.txt" in line for line in wide.splitlines())
 
 
+def test_work_on_an_index_shows_its_progress_on_a_terminal(events: Path, tmp_path: Path) -> None:
+    one, other, file = tmp_path / "one.sqlite", tmp_path / "other.sqlite", tmp_path / "index.jsonl"
+    for does, arguments in {
+        "rebuilding": ("rebuild", events, "--index", one),
+        "exporting": ("export", "--index", one, "-o", file),
+        "importing": ("import", file, "--index", other),
+        "verifying": ("verify", "--index", other),
+    }.items():
+        code, shown = on_terminal("index", *arguments)
+        assert code == 0, shown
+        assert does in shown
+        assert does not in plain(shown).splitlines()[-1]
+
+
 def test_a_long_run_shows_its_progress_on_a_terminal_and_takes_it_away(events: Path, tmp_path: Path) -> None:
     code, shown = on_terminal("run", events, output=tmp_path / "out.jsonl")
     assert code == 0
