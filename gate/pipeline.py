@@ -178,7 +178,7 @@ class Pipeline:
             verdict_id=self.verdict_id(claim),
             features=features,
             candidates=answer.candidates,
-            matches=tuple([_match(hit, named[hit.entry].owner) for hit in answer.hits]),
+            matches=tuple([_match(hit, named[hit.entry].owner) for hit in answer.hits]) if answer.hits else (),
             degraded=answer.degraded,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -365,7 +366,13 @@ def _checked(limits: Limits) -> Limits:
 
 def new_entry(content: bytes) -> int:
     """A number for one life of a content: 32 bits of its id, so that a store may keep both together, 32 at random."""
-    return int.from_bytes(content[:4] + os.urandom(4), "big") or 1
+    return int.from_bytes(content[:4], "big") << 32 | _numbers.getrandbits(32) or 1
+
+
+# Not for secrets, and seeded by the system: a question to the system for each document takes five times as long. A
+# process that is forked off would draw the numbers of its parent, so it is seeded anew.
+_numbers = random.Random()  # noqa: S311
+os.register_at_fork(after_in_child=_numbers.seed)
 
 
 def _with_threshold(profile: Profile, threshold: float) -> Profile:

@@ -8,6 +8,8 @@ the n-th hit, and else an entry. What is stored is read for good: words and fiel
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from gate.model import Degraded, Relation
@@ -77,6 +79,8 @@ _decoder = msgspec.msgpack.Decoder(_Answer)
 
 
 def encode_answer(answer: Answer) -> bytes:
+    if not answer.hits and not answer.degraded:
+        return _encode_lonely(answer.relation, answer.similar, answer.candidates, answer.group)
     hits = tuple(
         _Hit(hit.entry, _relation_numbers[hit.relation], hit.distance, _units(hit.resemblance), _units(hit.containment))
         for hit in answer.hits
@@ -88,6 +92,12 @@ def encode_answer(answer: Answer) -> bytes:
     reasons = tuple(_reason_numbers[reason] for reason in answer.degraded)
     number = _relation_numbers[answer.relation]
     return _encoder.encode(_Answer(number, answer.similar, answer.candidates, group, hits, reasons))
+
+
+@lru_cache(maxsize=256)
+def _encode_lonely(relation: Relation, similar: bool, candidates: int, group: int) -> bytes:
+    """Of a document that met nobody alike. Most do, and get one of a few answers: many then share one object."""
+    return _encoder.encode(_Answer(_relation_numbers[relation], similar, candidates, group))
 
 
 def decode_answer(kept: bytes) -> Answer:
