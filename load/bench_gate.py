@@ -252,7 +252,7 @@ def targets(timings: Sequence[Timing], qualities: dict[str, dict[str, Any]]) -> 
             row = asked(f"{ours}: times as fast as {peer}", speed, at_least=target)
             if peer in ("rensa", "rensa, batches", "datasketch LSH"):
                 names = [f"recall {name}" for _, _, name in BANDS]
-                row["recall no lower"] = all(qualities[ours][n] >= qualities[peer][n] for n in names)
+                row["recall no lower"] = all((qualities[ours][n] or 0) >= (qualities[peer][n] or 0) for n in names)
             rows.append(row)
     return rows
 
