@@ -64,7 +64,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """An answer, the records of the entries that it names, and whether what comes later will meet the document."""
+    """An answer, the records of the entries that it names, and whether the document is one that later ones can meet."""
 
     answer: Answer
     named: dict[int, Record]
@@ -262,8 +262,9 @@ class Index:
     # 5. Judge and remember.
 
     def _judge(self, claim: Claim, record: Record, sight: Sight | None, *, earlier_versions: bool) -> Outcome:
+        copy = _is_copy(claim, record)
         ahead: list[tuple[Record, Likeness]] = []
-        if _is_copy(claim, record):
+        if copy:
             ahead = [(record, EXACT)]
         elif sight is not None:
             ahead = sight.ahead_of(record.ticket or None)
@@ -278,7 +279,8 @@ class Index:
             max_matches=self._limits.max_matches,
         )
         shown = _named([answer]) if ahead else ()
-        return Outcome(answer, {r.entry: r for r, _ in ahead if r.entry in shown}, bool(record.ticket))
+        named = {r.entry: r for r, _ in ahead if r.entry in shown}
+        return Outcome(answer, named, entered=bool(record.ticket) and not copy)
 
     async def _retire_versions(
         self, claims: Sequence[Claim], records: Mapping[int, Record], judged: Mapping[int, Outcome]

@@ -3,11 +3,15 @@
 Claiming a whole batch at once would be sound, but copies inside it would all be appended before they see each
 other. So the first of each family goes ahead, and the others follow when it holds its ticket: they are then
 registered as duplicates and nothing of them is stored. Versions of one document go one after another.
+
+Within a family nobody overtakes, so that a verdict does not depend on how a stream was cut into batches: it is what it
+would be had the documents come one by one. (But for the strangers that a document is compared with, and, where versions
+replace each other, for documents that come together with the version that replaces what they are alike to.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import compress
 
 import numpy as np
@@ -63,53 +67,69 @@ def _crowded(kept: Probes, probes: Probes) -> tuple[Probes, Probes]:
 
 async def claim_batch(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
     """Claim a batch in waves; the outcomes in the order of the claims."""
+    deliveries, contents = _firsts((c.document_id, c.content) for c in claims), _firsts(c.content for c in claims)
     earlier = alike_within(method, profile, [claim.body for claim in claims])
+    family = _families(earlier, contents)
+    principals = profile.index == "principals"
     outcomes: dict[int, Outcome] = {}
-    remaining = list(range(len(claims)))
+    # Copies of something that is in the index: nothing of them enters, so nobody waits for them.
+    copies = {i for i, claim in enumerate(claims) if claim.empty}
+    remaining = sorted(set(deliveries))
     while remaining:
-        leaders: list[int] = []
-        followers: list[int] = []
-        waiting: set[int] = set()
-        documents: set[str] = set()
-        contents: set[bytes] = set()  # of those that wait
-        leader_of: dict[bytes, int] = {}
-        ahead: set[int] = set()
-        behind: set[int] = set()  # the followers
+        wave: list[int] = []
+        waiting: list[int] = []
+        leaders: set[int] = set()
+        taken: set[str | bytes] = set()  # the documents of this wave, and the contents that are brought first by it
+        stopped: set[int] = set()  # the families in which somebody waits
         for i in remaining:
-            claim, mates = claims[i], earlier[i]
-            follows = claim.content in leader_of or bool(profile.index == "principals" and mates and mates & ahead)
-            # Nobody overtakes whom it is alike to: a verdict does not depend on how the stream was cut into batches.
-            waits = claim.content in contents or bool(mates and mates & waiting)
-            if claim.document_id in documents or waits or (not follows and mates and mates & behind):
-                waiting.add(i)
-                contents.add(claim.content)
-            elif follows:
-                followers.append(i)
-                behind.add(i)
+            name, content = claims[i].document_id, claims[i].content
+            follows = bool(principals and earlier[i] and earlier[i] & leaders)
+            if follows or name in taken or content in taken or family[i] in stopped:
+                waiting.append(i)
+                stopped.add(family[i])
             else:
-                leaders.append(i)
-                ahead.add(i)
-                leader_of[claim.content] = i
-            documents.add(claim.document_id)
-        outcomes.update(zip(leaders, await index.claim([claims[i] for i in leaders]), strict=True))
-        # A leader that was itself a copy of something older is not in the index: its followers line up again, but for
-        # those that are copies of something older too. A batch full of copies would else go one by one.
-        led = {
-            i
-            for i in followers
-            if claims[i].content in leader_of or any(outcomes[j].entered for j in earlier[i] & ahead)
-        }
-        astray = [i for i in followers if i not in led]
-        if astray:
-            looks = await index.look([claims[i] for i in astray])
-            led |= {i for i, outcome in zip(astray, looks, strict=True) if outcome.answer.similar}
-        ready = []
-        for i in followers:
-            if i in led and not earlier[i] & waiting:
-                ready.append(i)
-            else:
-                waiting.add(i)
-        if ready:
-            outcomes.update(zip(ready, await index.claim([claims[i] for i in ready]), strict=True))
-        remaining = sorted(waiting)
-    return [outcomes[i] for i in range(len(claims))]
+                wave.append(i)
+                if i not in copies:
+                    leaders.add(i)
+                if i not in copies or contents[i] == i:
+                    taken.add(content)
+            taken.add(name)
+        outcomes.update(zip(wave, await index.claim([claims[i] for i in wave]), strict=True))
+        if waiting and principals:
+            entered = {i: claims[i].document_id for i in leaders if outcomes[i].entered}
+            copies.update(
+                i
+                for i in waiting
+                if any(
+                    entered.get(j, claims[i].document_id) != claims[i].document_id for j in (*earlier[i], contents[i])
+                )
+            )
+            # A leader that is itself a copy of something older does not enter. Those that wait for it are often copies
+            # of the same: without a look at them they would go one by one.
+            vain = {family[i] for i in leaders if i not in entered}
+            astray = [i for i in waiting if family[i] in vain and i not in copies]
+            looks = await index.look([claims[i] for i in astray]) if astray else []
+            copies.update(i for i, outcome in zip(astray, looks, strict=True) if outcome.answer.similar)
+        remaining = waiting
+    return [outcomes[i] for i in deliveries]
+
+
+def _firsts(keys: Iterable[Hashable]) -> list[int]:
+    """For each key, where it stands first."""
+    first: dict[Hashable, int] = {}
+    return [first.setdefault(key, i) for i, key in enumerate(keys)]
+
+
+def _families(earlier: Sequence[set[int]], contents: Sequence[int]) -> list[int]:
+    """A number for each, the same for those that are linked by likeness or content, over however many others."""
+    family = list(range(len(earlier)))
+    members: dict[int, list[int]] = {}
+    for i, (mates, first) in enumerate(zip(earlier, contents, strict=True)):
+        if mates or first != i:
+            joined = {family[j] for j in mates} | {family[first]}
+            members[i] = [m for number in joined for m in members.pop(number, [number])]
+            if i not in joined:
+                members[i].append(i)
+            for member in members[i]:
+                family[member] = i
+    return family
