@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from gate.model import CheckIn
 from gate.service import Gate
 from load.corpus import Corpus, Kind, Planted, Recipe
-from load.measure import CLOCKS, Contender, Report, Step, Timing, asked, grown, interleave
+from load.measure import CLOCKS, Contender, Report, Step, Timing, asked, interleave, weighed
 
 BATCH = 256
 THRESHOLD = 0.7
@@ -213,27 +213,20 @@ def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Stream:
     return stream
 
 
-def parts(profile: str, count: int, seed: int) -> dict[str, Any]:
-    """What the memory store says of itself, in bytes per document."""
-    ours = Ours(profile)
-    for batch in corpus(seed, count):
-        ours.take(batch)
-    info = ours.gate.info()
-    sizes = {name.removeprefix("bytes_"): size for name, size in info.items() if name.startswith("bytes_")}
-    return {"profile": profile, "let in": info["tickets"] / count} | {
-        f"{name}, bytes": size / count for name, size in (sizes | {"sum": sum(sizes.values())}).items()
-    }
+def parts(stream: Stream) -> dict[str, int]:
+    """What a gate says of its index."""
+    return stream.gate.info() if isinstance(stream, Ours) else {}
 
 
-def file_size(profile: str, count: int, seed: int) -> float:
-    """Bytes of a SQLite file per document."""
+def file_size(profile: str, count: int, seed: int) -> int:
+    """Bytes of a SQLite file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.sqlite"
         ours = Ours(profile, path)
         for batch in corpus(seed, count):
             ours.take(batch)
         ours.gate.close()
-        return path.stat().st_size / count
+        return path.stat().st_size
 
 
 def targets(timings: Sequence[Timing], qualities: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -255,6 +248,22 @@ def targets(timings: Sequence[Timing], qualities: dict[str, dict[str, Any]]) -> 
                 row["recall no lower"] = all((qualities[ours][n] or 0) >= (qualities[peer][n] or 0) for n in names)
             rows.append(row)
     return rows
+
+
+def add_memory(report: Report, chosen: Sequence[str], count: int, seed: int) -> None:
+    rows, ours = [], []
+    for name in chosen:
+        if "SQLite" in name:
+            rows.append({"contender": f"{name}: the file", "bytes": file_size("standard", count, seed) / count})
+            continue
+        size, info = weighed(weigh, name, count, seed, describe=parts)
+        rows.append({"contender": name, "bytes": size / count})
+        if info:
+            sizes = {part.removeprefix("bytes_"): told for part, told in info.items() if part.startswith("bytes_")}
+            row = {"contender": name, "let in": info["tickets"] / count}
+            ours.append(row | {part: told / count for part, told in (sizes | {"sum": sum(sizes.values())}).items()})
+    report.add(f"bytes a document, {count:,} documents", rows)
+    report.add("bytes a document by part, as the index counts them", ours)
 
 
 def run(*, count: int, rounds: int, memory_count: int, seed: int, clock: str, only: Sequence[str] = ()) -> Report:
@@ -286,14 +295,7 @@ def run(*, count: int, rounds: int, memory_count: int, seed: int, clock: str, on
     )
     report.add("targets", targets(timings, qualities))
     if memory_count:
-        weighed = [name for name in chosen if name != "standard, SQLite"]
-        weights = {name: grown(weigh, name, memory_count, seed) / memory_count for name in weighed}
-        weights["standard, SQLite"] = file_size("standard", memory_count, seed)
-        report.add(
-            f"bytes a document, {memory_count:,} documents (SQLite: of the file)",
-            [{"contender": name, "bytes": weight} for name, weight in weights.items()],
-        )
-        report.add("what ours consists of", [parts(profile, memory_count, seed) for profile in ("simhash", "standard")])
+        add_memory(report, chosen, memory_count, seed)
     return report
 
 

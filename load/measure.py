@@ -171,19 +171,28 @@ def grown(build: Callable[..., Any], *arguments: Any) -> int:
     `build(mark, *arguments)` is a top-level function: it prepares its inputs, calls `mark()`, and returns what
     is to be weighed. A process of its own, because memory that an earlier contender freed would be used again unseen.
     """
+    return weighed(build, *arguments)[0]
+
+
+def weighed(
+    build: Callable[..., Any], *arguments: Any, describe: Callable[[Any], Any] | None = None
+) -> tuple[int, Any]:
+    """The same, and what a top-level function `describe` has to say about what was made."""
     context = multiprocessing.get_context("spawn")
     answers = context.SimpleQueue()
-    child = context.Process(target=_weigh, args=(answers, build, arguments))
+    child = context.Process(target=_weigh, args=(answers, build, arguments, describe))
     child.start()
     child.join()
     if child.exitcode != 0:
         raise RuntimeError(f"the process that was to be weighed ended with exit code {child.exitcode}")
-    return int(answers.get())
+    size, told = answers.get()
+    return size, told
 
 
-def _weigh(answers: Any, build: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _weigh(
+    answers: Any, build: Callable[..., Any], arguments: tuple[Any, ...], describe: Callable[[Any], Any] | None
+) -> None:
     before: list[int] = []
     kept = build(lambda: before.append(resident()), *arguments)
     after = resident()
-    answers.put(after - before[0])
-    del kept
+    answers.put((after - before[0], None if describe is None else describe(kept)))
