@@ -129,7 +129,7 @@ class Index:
         judged = {i: outcome for i, outcome in judged.items() if outcome.answer.similar or not records[i].duplicate_of}
         if self._profile.revisions == "replace":
             await self._retire_versions(claims, records, judged)
-        return outcomes | await self._remember(claims, judged)
+        return outcomes | await self._remember(claims, standings, judged)
 
     # 1. Enrol. What stands already?
 
@@ -165,7 +165,10 @@ class Index:
         outcomes = _standing(claims, answers, living)
         void = [i for i in answers if i not in outcomes]
         if void:
-            memories = [Memory(claims[i].document_id, claims[i].content, VOID, standings[i].answer) for i in void]
+            memories = [
+                Memory(claims[i].document_id, claims[i].content, VOID, standings[i].answer, standings[i].stamp)
+                for i in void
+            ]
             await self._store.remember(memories)
 
         dead = [record for record in records.values() if record.dead]  # somebody stopped half-way through a deletion
@@ -294,10 +297,12 @@ class Index:
         ]
         await deletion.retire(self._store, self._method, latest)
 
-    async def _remember(self, claims: Sequence[Claim], judged: Mapping[int, Outcome]) -> dict[int, Outcome]:
+    async def _remember(
+        self, claims: Sequence[Claim], standings: Sequence[Standing], judged: Mapping[int, Outcome]
+    ) -> dict[int, Outcome]:
         """Keep the answers; those that stand. The others lost to a delete or to their own second delivery."""
         memories = [
-            Memory(claims[i].document_id, claims[i].content, encode_answer(outcome.answer))
+            Memory(claims[i].document_id, claims[i].content, encode_answer(outcome.answer), stamp=standings[i].stamp)
             for i, outcome in judged.items()
         ]
         kept = await self._store.remember(memories) if memories else []

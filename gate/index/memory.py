@@ -51,13 +51,15 @@ class MemoryStore:
         held = self._documents.get(document_id, ())
         mine = next((one for one in held if one.content == content), None) if held else None
         others = tuple(one.content for one in held if one is not mine) if held else ()
+        stamp = entry
         if mine is None:
             self._documents[document_id] = (*held, Held(content, wish.version, None, entry))
+        elif mine.answer:
+            return Standing(None, mine.answer, others, mine.stamp)
+        elif mine.answer == VOID:
+            self._replace(document_id, held, mine._replace(answer=None, stamp=entry))
         else:
-            answer = mine.answer or None
-            self._replace(document_id, held, mine._replace(answer=answer, stamp=entry))
-            if answer is not None:
-                return Standing(None, answer, others)
+            stamp = mine.stamp
         # 2. The content.
         standing = self._contents.get(content)
         if standing is None:
@@ -71,7 +73,7 @@ class MemoryStore:
             if wish.share and not record.dead and all(holder.document_id != document_id for holder in record.holders):
                 record = record._replace(holders=(*record.holders, Holder(document_id, wish.version)))
                 self._records[standing] = record
-        return Standing(record, None, others)
+        return Standing(record, None, others, stamp)
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         with self._lock:
@@ -118,7 +120,7 @@ class MemoryStore:
         held = self._documents.get(memory.document_id, ())
         for mine in held:
             if mine.content == memory.content:
-                if mine.answer != memory.replacing:
+                if mine.answer != memory.replacing or memory.stamp not in (None, mine.stamp):
                     return mine.answer
                 now = Held(mine.content, mine.version, memory.answer, mine.stamp)
                 self._replace(memory.document_id, held, now)

@@ -61,7 +61,7 @@ _HOLD = """
 INSERT INTO held (document, content, place, stamp, version)
 VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4)
 """
-_STAMP = "UPDATE held SET stamp = ?, answer = ? WHERE document = ? AND content = ?"
+_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
 _READ = """
 SELECT asked.key, postings.entry, postings.tag FROM json_each(?1) AS asked
 CROSS JOIN postings ON postings.key = asked.value AND postings.number > ?2 LIMIT ?3
@@ -280,13 +280,15 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
     held = held_by(connection, document_id)
     others = tuple(one.content for one in held if one.content != content)
     mine = next((one for one in held if one.content == content), None)
+    stamp = entry
     if mine is None:
         run(_HOLD, (document_id, content, number, version))
+    elif mine.answer:
+        return Standing(None, mine.answer, others, mine.stamp)
+    elif mine.answer == VOID:
+        run(_STAMP, (number, document_id, content))
     else:
-        kept = mine.answer or None
-        run(_STAMP, (number, kept, document_id, content))
-        if kept is not None:
-            return Standing(None, kept, others)
+        stamp = mine.stamp
     holder = Holder(document_id, version)
     standing = entry_of(connection, content)
     if standing is None:
@@ -301,15 +303,21 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
         record = records_of(connection, [standing])[standing]
         if share and not record.dead and all(one.document_id != document_id for one in record.holders):
             record = _keep(connection, record._replace(holders=(*record.holders, holder)))
-    return Standing(record, None, others)
+    return Standing(record, None, others, stamp)
 
 
 def _remember(
-    connection: sqlite3.Connection, document_id: str, content: bytes, answer: bytes, replacing: bytes | None
+    connection: sqlite3.Connection,
+    document_id: str,
+    content: bytes,
+    answer: bytes,
+    replacing: bytes | None,
+    stamp: int | None,
 ) -> bytes | None:
     kept = connection.execute(
-        "UPDATE held SET answer = ? WHERE document = ? AND content = ? AND answer IS ?",
-        (answer, document_id, content, replacing),
+        "UPDATE held SET answer = ?1 "
+        "WHERE document = ?2 AND content = ?3 AND answer IS ?4 AND stamp = COALESCE(?5, stamp)",
+        (answer, document_id, content, replacing, None if stamp is None else signed(stamp)),
     )
     if kept.rowcount:
         return answer

@@ -84,11 +84,12 @@ class Enrolment(Value, frozen=True, order=True):
 
 class Standing(Value, frozen=True, order=True):
     """What stands after an enrolment: the record of the content, or the answer that the document was given before
-    (then nothing was entered and there is no record); and the document's other contents."""
+    (then nothing was entered and there is no record); the document's other contents; and its stamp on this one."""
 
     record: Record | None
     answer: bytes | None
     others: tuple[bytes, ...]
+    stamp: int = 0
 
 
 class Registration(Value, frozen=True, order=True):
@@ -98,17 +99,20 @@ class Registration(Value, frozen=True, order=True):
 
 
 class Memory(Value, frozen=True, order=True):
-    """An answer to keep, or VOID. It replaces `replacing` and nothing else (None: only if there is no answer yet)."""
+    """An answer to keep, or VOID. It replaces `replacing` and nothing else (None: only if there is no answer yet), and
+    only under the stamp that the enrolment was shown: one from before a delete tells nothing of what came after."""
 
     document_id: str
     content: bytes
     answer: bytes
     replacing: bytes | None = None
+    stamp: int | None = None  # None: whatever it is
 
 
 class Held(Value, frozen=True, order=True):
-    """One content of a document, as the document's own record has it. The stamp is the entry number of the latest
-    wish: it changes with every enrolment, so that a delete takes away no more than it has seen."""
+    """One content of a document, as the document's own record has it. The stamp is the entry number of the wish that
+    brought it, or of the first one after its answer was taken back: a delete takes away no more than it has seen, and
+    what was begun before a delete cannot be finished after it."""
 
     content: bytes
     version: str | None
@@ -149,7 +153,7 @@ class Store(Protocol):
     """The primitives. Coroutines, because one backend waits for a network; the embedded ones never suspend."""
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
-        """1. Add the content to the document's record, or stamp it there; an answer that is VOID is none from now on.
+        """1. Add the content to the document's record; an answer there that is VOID is none from now on, and stamped.
         2. Unless the document was answered: set content -> entry and its record if absent."""
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:

@@ -170,3 +170,16 @@ def told(outcome: Outcome) -> Told:
         candidates=answer.candidates,
         degraded=tuple(reason.value for reason in answer.degraded),
     )
+
+
+class Before:
+    """A store that lets something happen before the first call of a primitive."""
+
+    def __init__(self, store: Store, name: str, happens: Callable[[], None]) -> None:
+        self._store, self._name, self._happens = store, name, happens
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._name:
+            self._name = ""
+            self._happens()
+        return getattr(self._store, name)

@@ -88,13 +88,13 @@ def _hold(world: World, document_id: str, wish: Enrolment) -> tuple[World, Any]:
     others = tuple(one.content for one in held if one.content != wish.content)
     mine = next((one for one in held if one.content == wish.content), None)
     if mine is None:
-        return world.put("documents", document_id, (*held, Held(wish.content, wish.version, None, wish.entry))), (
-            None,
-            others,
-        )
-    kept = mine._replace(answer=mine.answer or None, stamp=wish.entry)
+        held = (*held, Held(wish.content, wish.version, None, wish.entry))
+        return world.put("documents", document_id, held), (None, others, wish.entry)
+    if mine.answer != VOID:
+        return world, (mine.answer, others, mine.stamp)
+    kept = mine._replace(answer=None, stamp=wish.entry)
     held = tuple(kept if one is mine else one for one in held)
-    return world.put("documents", document_id, held), (kept.answer, others)
+    return world.put("documents", document_id, held), (None, others, wish.entry)
 
 
 def _enter(world: World, content: bytes, wish: Enrolment) -> tuple[World, Any]:
@@ -151,7 +151,7 @@ def _register(world: World, entry: int, wanted: Registration) -> tuple[World, An
 def _remember(world: World, document_id: str, memory: Memory) -> tuple[World, Any]:
     held: tuple[Held, ...] = world.get("documents", document_id) or ()
     mine = next((one for one in held if one.content == memory.content), None)
-    if mine is None or mine.answer != memory.replacing:
+    if mine is None or mine.answer != memory.replacing or memory.stamp not in (None, mine.stamp):
         return world, mine and mine.answer
     kept = mine._replace(answer=memory.answer)
     return world.put("documents", document_id, tuple(kept if one is mine else one for one in held)), kept.answer
@@ -268,9 +268,9 @@ class StepwiseStore:
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
         before = await self._each("hold", ((wish.document_id, wish) for wish in wishes))
-        new = [wish for wish, (answer, _) in zip(wishes, before, strict=True) if answer is None]
+        new = [wish for wish, (answer, *_) in zip(wishes, before, strict=True) if answer is None]
         entered = iter(await self._each("enter", ((wish.content, wish) for wish in new)))
-        return [Standing(next(entered) if answer is None else None, answer, others) for answer, others in before]
+        return [Standing(None if told[0] else next(entered), *told) for told in before]
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         asked = list(dict.fromkeys(keys.tolist()))

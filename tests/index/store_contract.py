@@ -57,7 +57,7 @@ class StoreContract(BucketContract):
     def test_the_first_wish_for_a_content_is_granted(self, store: Store, run: Run) -> None:
         [standing] = run(store.enrol([wish(entry=7)]))
         record = Record(7, FIRST, (Holder("d1", "d1's version"),), BODY)
-        assert standing == Standing(record, None, ())
+        assert standing == Standing(record, None, (), 7)
         assert run(store.records([7])) == [record]
         assert run(store.contents([FIRST])) == [7]
         assert run(store.documents(["d1"]))[0] == (Held(FIRST, "d1's version", None, 7),)
@@ -89,12 +89,29 @@ class StoreContract(BucketContract):
         assert set(standing.others) == {contents[1], contents[3], contents[4]}
         assert entered(standing).entry == 2
 
-    def test_every_enrolment_stamps_the_document_and_keeps_its_version_and_answer(self, store: Store, run: Run) -> None:
+    def test_a_repeated_enrolment_changes_nothing_of_the_document(self, store: Store, run: Run) -> None:
         run(store.enrol([wish(entry=1)]))
-        run(store.remember([Memory("d1", FIRST, b"answer")]))
-        [standing] = run(store.enrol([Enrolment("d1", "another", FIRST, 2, BODY)]))
-        assert standing.answer == b"answer"
-        assert run(store.documents(["d1"]))[0] == (Held(FIRST, "d1's version", b"answer", 2),)
+        for answer in (None, b"answer"):
+            [standing] = run(store.enrol([Enrolment("d1", "another", FIRST, 2, BODY)]))
+            assert (standing.answer, standing.stamp) == (answer, 1)
+            assert run(store.documents(["d1"]))[0] == (Held(FIRST, "d1's version", answer, 1),)
+            run(store.remember([Memory("d1", FIRST, b"answer")]))
+
+    def test_the_first_enrolment_after_a_recall_stamps_the_document_anew(self, store: Store, run: Run) -> None:
+        run(store.enrol([wish(entry=1)]))
+        run(store.recall(["d1"]))
+        for entry in (2, 3):
+            [standing] = run(store.enrol([wish(entry=entry)]))
+            assert (standing.answer, standing.stamp) == (None, 2)
+        assert run(store.documents(["d1"]))[0] == (Held(FIRST, "d1's version", None, 2),)
+
+    def test_what_was_begun_before_a_recall_cannot_be_answered_after_it(self, store: Store, run: Run) -> None:
+        [before] = run(store.enrol([wish(entry=1)]))
+        run(store.recall(["d1"]))
+        [after] = run(store.enrol([wish(entry=2)]))
+        assert run(store.remember([Memory("d1", FIRST, b"late", stamp=before.stamp)])) == [None]
+        assert run(store.remember([Memory("d1", FIRST, b"now", stamp=after.stamp)])) == [b"now"]
+        assert [one.answer for one in run(store.documents(["d1"]))[0]] == [b"now"]
 
     def test_a_document_that_shares_joins_the_holders_once(self, store: Store, run: Run) -> None:
         run(store.enrol([wish("d1", entry=1)]))
@@ -219,10 +236,10 @@ class StoreContract(BucketContract):
         run(store.enrol([wish("d1", FIRST, entry=1), wish("d1", SECOND, entry=2)]))
         run(store.remember([Memory("d1", FIRST, b"yes")]))
         for _ in range(2):
-            assert run(store.enrol([wish(entry=3, share=True)])) == [Standing(None, b"yes", (SECOND,))]
+            assert run(store.enrol([wish(entry=3, share=True)])) == [Standing(None, b"yes", (SECOND,), 1)]
         run(store.bury([1]))
         run(store.erase([1]))
-        assert run(store.enrol([wish(entry=4)])) == [Standing(None, b"yes", (SECOND,))]
+        assert run(store.enrol([wish(entry=4)])) == [Standing(None, b"yes", (SECOND,), 1)]
         assert run(store.contents([FIRST])) == [None]
         assert run(store.records([1, 3, 4])) == [None, None, None]
 
@@ -331,7 +348,7 @@ class StoreContract(BucketContract):
 
     def test_forgetting_spares_what_was_enrolled_since(self, store: Store, run: Run) -> None:
         run(store.enrol([wish("d1", FIRST, entry=1), wish("d1", SECOND, entry=2)]))
-        seen = run(store.documents(["d1"]))[0]
+        [seen] = run(store.recall(["d1"]))
         run(store.enrol([wish("d1", FIRST, entry=3)]))
         assert run(store.forget([("d1", seen)])) == [False]
         assert [(one.content, one.stamp) for one in run(store.documents(["d1"]))[0]] == [(FIRST, 3)]

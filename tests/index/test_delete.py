@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from gate.index.store import Enrolment
 from gate.limits import Limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
 from bucket_contract import u64
-from desk import Fails, OpenDesk, desks, now
+from desk import Before, Fails, OpenDesk, desks, now
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -142,3 +143,22 @@ def test_what_is_left_of_a_deletion_is_cleared_by_whoever_meets_it(open_desk: Op
     assert desk.check_in("B", "b").relation == "new"
     assert desk.counts() == (2, 1, 2)
     assert desk.check_in("A", "a").matches == ("B",)
+
+
+def test_an_answer_from_before_a_delete_is_not_kept_for_a_delivery_after_it(open_desk: OpenDesk) -> None:
+    """A is about to be told that it is new. It is deleted, B comes in, and A's second delivery has just enrolled."""
+    desk = open_desk(["ab"])
+    store = desk.store
+
+    def meanwhile() -> None:
+        desk.use(store)
+        desk.delete("A")
+        assert desk.check_in("B", "b").relation == "new"
+        again = desk.claim("A", "a")
+        entry = desk.new_entry(again.content)
+        now(store.enrol([Enrolment("A", None, again.content, entry, again.body)]))
+
+    desk.use(Before(store, "remember", meanwhile))
+    assert desk.check_in("A", "a").matches == ("B",)
+    assert desk.check_in("A", "a").matches == ("B",)
+    assert desk.check_in("B", "b").relation == "new"

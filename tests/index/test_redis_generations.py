@@ -125,6 +125,16 @@ def test_new_documents_are_written_to_the_new_generation_alone(server: RedisServ
     assert keys_of(server, name, "1") > 8
 
 
+def test_a_version_lives_as_long_as_the_generation_it_came_in(server: RedisServer, name: str, gate: Gate) -> None:
+    gate.check_in([document(1, "d")])
+    rotated(server, name)
+    second = CheckIn(document_id="d", text=text(2), version="2")
+    [verdict] = gate.check_in([second])
+    assert verdict.relation is Relation.REVISION
+    rotated(server, name)
+    assert gate.check_in([second]) == [verdict]
+
+
 def test_a_delete_reaches_both_generations(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(1)])
     rotated(server, name)

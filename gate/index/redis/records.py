@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gate.index.redis.layout import decode_held, decode_record, field_of
-from gate.index.store import Holder, Record, Registration
+from gate.index.store import VOID, Holder, Record, Registration
 
 
 class Seen(NamedTuple):
@@ -23,11 +23,15 @@ def registered(seen: Seen, wanted: Registration, written: bytes, value: bytes) -
     return decode_record(field_of(wanted.entry), value, b"")._replace(body=seen.record.body)
 
 
-def told(content: bytes, value: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
-    """What a document's record says of a content: the answer to it, and the other contents."""
+def told(content: bytes, entry: int, value: bytes) -> tuple[bytes | None, tuple[bytes, ...], int]:
+    """What a document's record said of a content before a wish with that entry: the answer to it, and the other
+    contents; and the stamp that it has now."""
     held = decode_held(value)
-    answer = next((one.answer for one in held if one.content == content), None)
-    return answer or None, tuple(one.content for one in held if one.content != content)
+    others = tuple(one.content for one in held if one.content != content)
+    mine = next((one for one in held if one.content == content), None)
+    if mine is None or mine.answer == VOID:
+        return None, others, entry
+    return mine.answer, others, mine.stamp
 
 
 def may_join(record: Record, document_id: str) -> bool:

@@ -102,12 +102,12 @@ class RedisStore:
         # 1. The document knows its content before the content knows the document: a delete that comes now finds both.
         before = await self._hold(wishes)
         # 2. The content, unless the document was answered.
-        asking = [i for i, (answer, _) in enumerate(before) if answer is None]
+        asking = [i for i, (answer, *_) in enumerate(before) if answer is None]
         entered = dict(zip(asking, await self._enter([wishes[i] for i in asking]), strict=True))
-        return [Standing(entered.get(i), answer, others) for i, (answer, others) in enumerate(before)]
+        return [Standing(entered.get(i), *told) for i, told in enumerate(before)]
 
-    async def _hold(self, wishes: Sequence[Enrolment]) -> list[tuple[bytes | None, tuple[bytes, ...]]]:
-        """The answer of each document to its content, and its other contents, as they were before."""
+    async def _hold(self, wishes: Sequence[Enrolment]) -> list[tuple[bytes | None, tuple[bytes, ...], int]]:
+        """The answer of each document to its content, its other contents, and its stamp."""
         if not wishes:
             return []
         ids, versions, contents, entries, _, _ = zip(*wishes, strict=True)
@@ -115,9 +115,10 @@ class RedisStore:
         stamped = [content + entry.to_bytes(8, "little") for content, entry in zip(contents, entries, strict=True)]
         shards, pages = self._layout.places_of_documents(names)
         replies = await self._columns(HOLD, shards, (pages, names, stamped, list(map(unanswered, versions))))
-        if not any(replies):
-            return [(None, ())] * len(wishes)
-        return [told(wish.content, reply) if reply else (None, ()) for wish, reply in zip(wishes, replies, strict=True)]
+        return [
+            told(content, entry, reply) if reply else (None, (), entry)
+            for content, entry, reply in zip(contents, entries, replies, strict=True)
+        ]
 
     async def _enter(self, wishes: Sequence[Enrolment]) -> list[Record]:
         if not wishes:
@@ -254,11 +255,12 @@ class RedisStore:
     async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
         if not memories:
             return []
-        ids, contents, answers, replacing = zip(*memories, strict=True)
+        ids, contents, answers, replacing, stamps = zip(*memories, strict=True)
         names = [document_id.encode() for document_id in ids]
         replaced = [b"-" if one is None else b"=" + one for one in replacing]
+        stamped = [b"" if stamp is None else stamp.to_bytes(8, "little") for stamp in stamps]
         shards, pages = self._layout.places_of_documents(names)
-        replies = await self._columns(REMEMBER, shards, (pages, names, contents, answers, replaced))
+        replies = await self._columns(REMEMBER, shards, (pages, names, contents, stamped, answers, replaced))
         return [
             memory.answer if reply == b"+" else None if reply == b"-" else reply[1:]
             for memory, reply in zip(memories, replies, strict=True)

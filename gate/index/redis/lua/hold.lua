@@ -1,10 +1,10 @@
--- Let documents hold contents, and stamp those that they hold already.
+-- Let documents hold contents.
 --
 -- items    page, document id, content and stamp (24 bytes), version and no answer
 --
 -- A document record is one or more of
 --     content 16 | stamp 8 | version length 2 | version | answer length 2 | answer        length 65535: there is none
--- An answer of length 0 was taken back; from now on there is none.
+-- An answer of length 0 was taken back; from now on there is none, and the stamp is a new one.
 --
 -- Returns per item: the document's record as it was before, '' if it is new.
 
@@ -38,16 +38,19 @@ while more() do
   end
   if before then
     local begin, told = find(before, string.sub(held, 1, 16))
-    local after
-    if begin then
-      local length = string.sub(before, told, told + 1)
-      if length == '\0\0' then length = '\255\255' end
-      after = string.sub(before, 1, begin + 15) .. string.sub(held, 17, 24) .. string.sub(before, begin + 24, told - 1)
-        .. length .. string.sub(before, told + 2)
-    else
+    local after = before
+    if not begin then
       after = before .. held
+    elseif string.sub(before, told, told + 1) == '\0\0' then
+      after = string.sub(before, 1, begin + 15) .. string.sub(held, 17, 24) .. string.sub(before, begin + 24, told - 1)
+        .. '\255\255' .. string.sub(before, told + 2)
     end
-    if after ~= before then redis.call('HSET', key, name, after) end
+    if after ~= before then
+      -- What is new goes to the generation that is written to, and takes the document along: it lives as long as that.
+      local current = p .. string.sub(generations, 1, 1) .. page
+      redis.call('HSET', current, name, after)
+      if key ~= current then redis.call('HDEL', key, name) end
+    end
   end
   answer[#answer + 1] = before or ''
 end
