@@ -1,1 +1,0 @@
-../load/servers.py
