@@ -188,9 +188,10 @@ def kill_connections(server: RedisServer) -> Fault:
 
 
 def end_master(
-    master: RedisServer, promoted: Callable[[], bool], behind_seconds: float, *, returns: bool = False
+    master: RedisServer, promoted: Callable[[], bool], behind_seconds: float, *, heir: RedisServer | None = None
 ) -> Fault:
-    """Kill a master, some time after its replica was cut off, and wait for the replica in its place."""
+    """Kill a master, some time after its replica was cut off, and wait for the replica in its place. It comes back as a
+    replica of its heir: left to itself it would come back as a master, and empty, and might be followed again."""
 
     def fault(moment: Moment) -> None:
         if behind_seconds:
@@ -199,8 +200,9 @@ def end_master(
         master.kill()
         moment.now()
         until(promoted, "no replica was promoted")
-        if returns:
-            master.start()  # the Sentinels make it a replica
+        if heir is not None:
+            master.options = (*master.options, "--replicaof", "127.0.0.1", str(heir.port))
+            master.start()
 
     return fault
 
@@ -280,7 +282,8 @@ def cut_after_bytes() -> Iterator[Case]:
 @contextmanager
 def watched(*options: str, behind_seconds: float = 0.0) -> Iterator[Case]:
     with watched_redis(*options) as made:
-        yield Case(made.url, end_master(made.master, promoted_by(made), behind_seconds, returns=bool(options)))
+        heir = made.replica if options else None  # which asks for a replica too
+        yield Case(made.url, end_master(made.master, promoted_by(made), behind_seconds, heir=heir))
 
 
 @contextmanager
@@ -331,6 +334,7 @@ def main() -> int:
     found = []
     for name, make in (LOSSLESS | LOSSY).items():
         if options.only in name:
+            print(name, "...", file=sys.stderr)
             with make() as case:
                 found.append(measure(name, case, may_lose=name in LOSSY))
     report = Report("Faults of Redis under load", {"profile": PROFILE})
