@@ -46,7 +46,8 @@ clean: ## forget everything that was made
 
 # The servers that tests start for themselves.
 servers:
-	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null || $(call apt,redis-server redis-tools)
+	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null && command -v openssl >/dev/null || \
+	  $(call apt,redis-server redis-tools openssl)
 
 # Debian ships Python without venv; ask for the package only where it is missing.
 .venv/bin/python:
