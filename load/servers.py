@@ -186,7 +186,9 @@ class Watched:
                 states.append(client.sentinel_masters()[MASTER_NAME])
         others = len(self.sentinels) - 1
         known = all(state["num-slaves"] == 1 and state["num-other-sentinels"] == others for state in states)
-        return known and follows(self.replica)
+        with self.master.client() as client:
+            is_enough = client.info("replication").get("min_slaves_good_slaves", 1) > 0  # for min-replicas-to-write
+        return known and is_enough and follows(self.replica)
 
 
 @contextmanager
