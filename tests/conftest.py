@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Suites that several test modules share tell what went wrong as plainly as the modules do.
+pytest.register_assert_rewrite("bucket_contract", "damaged", "store_contract", "walk_contract")
+
 # Shared cores stall now and then; a property is about its answer, not about the time of one example.
 settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 settings.load_profile("gate")

@@ -8,17 +8,10 @@ A test module for a backend defines two fixtures and subclasses `StoreContract`:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
-
-from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration, Standing, Store
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-pytest.register_assert_rewrite("bucket_contract")
-from bucket_contract import (  # noqa: E402
+from bucket_contract import (
     BODY,
     EXTREMES,
     FIRST,
@@ -32,6 +25,8 @@ from bucket_contract import (  # noqa: E402
     u64,
     wish,
 )
+
+from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration, Standing, Store
 
 __all__ = ["OpenStore", "Run", "StoreContract", "by_key", "entered", "u64", "wish"]
 

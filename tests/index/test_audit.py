@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +10,7 @@ from time import sleep
 
 import numpy as np
 import pytest
+from damaged import KINDS, corpus, open_gate, profile_of, record_of, servers, strangers
 
 from gate.demo import LIGHTHOUSE
 from gate.index.audit import audit
@@ -23,10 +23,6 @@ from gate.index.store import Enrolment, Held
 from gate.index.walk import Walkable
 from gate.model import CheckIn, Relation, Verdict
 from gate.service import Gate
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-pytest.register_assert_rewrite("damaged")
-from damaged import KINDS, corpus, open_gate, profile_of, record_of, servers, strangers  # noqa: E402
 
 NEAR = CheckIn(document_id="near", text=LIGHTHOUSE.replace("two goats", "two white goats"))
 

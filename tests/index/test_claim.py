@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from desk import Counting, Fails, OpenDesk, desks, now
 
 from gate.index.claim import Claim, Index, Outcome
 from gate.limits import Limits
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-from desk import Counting, Fails, OpenDesk, desks, now
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -197,6 +194,7 @@ def test_a_version_that_is_refused_replaces_nothing(open_desk: OpenDesk) -> None
     desk.check_in("D", "a")
     desk.check_in("E", "e")
     assert desk.check_in("D", "b").matches == ("E",)
+    assert desk.check_in("D", "e").relation == "exact"
     assert desk.check_in("X", "x").matches == ("D",)
 
 

@@ -7,19 +7,15 @@ same search must find fault with each of them.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from scenes import Cast, Scene
 
 from gate.index.claim import Index
 from gate.index.sight import Reading, Sight
 from gate.index.store import Record, Registration
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-from scenes import Cast, Scene
 
 PAIR = Scene({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
 ONE_BUCKET = Scene({b"a": (1,), b"b": (1,)}, ["ab"])

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bucket_contract import u64
+from desk import Before, Fails, OpenDesk, desks, now
 
 from gate.index.store import Enrolment
 from gate.limits import Limits
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-from bucket_contract import u64
-from desk import Before, Fails, OpenDesk, desks, now
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -7,21 +7,17 @@ passes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, permutations
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-
-from gate.model import Relation
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
 from explorer import Explorer, Final, Process
 from scenes import Scene, cuts, fairness, leftovers, settled
 from stepwise import World
+
+from gate.model import Relation
 
 ONE_BUCKET = Scene({b"a": (1,), b"b": (1,)}, ["ab"])
 PAIR = Scene({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
@@ -167,6 +163,14 @@ def test_of_two_versions_that_replace_each_other_at_once_one_stays() -> None:
         assert not any(heard.answer.similar for told in end.told for heard in told), end.schedule()
         assert not list(leftovers(scene, end.world)), end.schedule()
         assert any(record.ticket for _, record in end.world.records), end.schedule()
+
+
+def test_a_version_that_stopped_anywhere_replaces_the_old_one_when_it_comes_again() -> None:
+    scene = replace(ONE_BUCKET, revisions="replace")
+    for world in stopped(scene, ("d", "b"), ("d", "a")):
+        after, _ = settled(world, scene.claim("d", "b"))
+        assert [record.content for _, record in after.records] == [b"b"]
+        assert not list(leftovers(scene, after))
 
 
 def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> None:

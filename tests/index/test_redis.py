@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
+from store_contract import Run, StoreContract
 
 from gate.core.methods import Room
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.store import Store
-
-sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("store_contract")
-from store_contract import Run, StoreContract  # noqa: E402
-
-from load.servers import redis_cluster, redis_server  # noqa: E402
+from load.servers import redis_cluster, redis_server
 
 NUMBERS = count()
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
+from walk_contract import FIRST, Run, WalkContract, documents, postings, records, u64, wish
 
 from gate.core.methods import Room
 from gate.index.redis.connect import Redising
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
-
-sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("walk_contract")
-from walk_contract import FIRST, Run, WalkContract, documents, postings, records, u64, wish  # noqa: E402
-
-from load.servers import redis_cluster, redis_server  # noqa: E402
+from load.servers import redis_cluster, redis_server
 
 NUMBERS = count()
 

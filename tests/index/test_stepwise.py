@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-pytest.register_assert_rewrite("store_contract")
-from stepwise import Mark, Reply, StepwiseStore, World, answered  # noqa: E402
-from store_contract import Run, StoreContract  # noqa: E402
+from stepwise import Mark, Reply, StepwiseStore, World, answered
+from store_contract import Run, StoreContract
 
 T = TypeVar("T")
 

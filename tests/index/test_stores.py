@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,14 +14,11 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from store_contract import OpenStore, Run, StoreContract, by_key, entered, u64, wish
 
 from gate.index.memory import MemoryStore
 from gate.index.sqlite import SqliteStore
 from gate.index.store import Enrolment, Held, Memory, Postings, Registration, Store
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package, and the suite is shared by test modules
-pytest.register_assert_rewrite("store_contract")
-from store_contract import OpenStore, Run, StoreContract, by_key, entered, u64, wish  # noqa: E402
 
 T = TypeVar("T")
 Embedded = MemoryStore | SqliteStore

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from damaged import KINDS, corpus, open_gate, profile_of, record_of, servers, strangers
 
 from gate.core.methods import method_of
 from gate.core.profile import Profile
@@ -21,10 +21,6 @@ from gate.index.transfer import Carried
 from gate.index.walk import Walkable
 from gate.model import CheckIn, Relation
 from gate.service import Gate
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-pytest.register_assert_rewrite("damaged")
-from damaged import KINDS, corpus, open_gate, profile_of, record_of, servers, strangers  # noqa: E402
 
 DIGEST = "d" * 16
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from walk_contract import FIRST, Run, WalkContract, records, wish
 
 from gate.index.memory import MemoryStore
 from gate.index.sqlite import SqliteStore
 from gate.index.store import Record
 from gate.index.walk import Walkable
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-pytest.register_assert_rewrite("walk_contract")
-from walk_contract import FIRST, Run, WalkContract, records, wish  # noqa: E402
 
 
 @pytest.fixture

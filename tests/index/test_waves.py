@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,15 +12,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from desk import Desk, Told
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate import CheckIn, Gate, Verdict
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-from desk import Desk, Told
 
 LETTERS = "abcdef"
 PAIRS = ["".join(pair) for pair in combinations(LETTERS, 2)]
@@ -72,6 +69,12 @@ batch = st.lists(st.tuples(st.sampled_from("VWXYZ"), st.sampled_from([*LETTERS, 
 @example(  # X comes before Y, but has to wait for W: of the two that Z is alike to, it is the first all the same
     before=[], documents=list(zip("VWXYZ", "abcde", strict=True)), alike=["ab", "bc", "ce", "de"],
     index="principals",
+)  # fmt: skip
+@example(  # W brings what V brought just before it and was refused with, and is compared with V's other document too
+    before=[], documents=list(zip("VXVW", "acee", strict=True)), alike=["ab", "ae", "ce"], index="principals",
+)  # fmt: skip
+@example(  # X takes over what V was refused with for its sake, so W is an exact copy of it
+    before=[], documents=list(zip("XVXW", "fccc", strict=True)), alike=["cf"], index="principals",
 )  # fmt: skip
 def test_a_batch_is_told_what_its_documents_would_be_told_one_by_one(
     before: list[tuple[str, str]], documents: list[tuple[str, str]], alike: list[str], index: str

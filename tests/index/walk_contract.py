@@ -5,20 +5,15 @@ Used as `store_contract` is: a test module defines the fixtures `open_store` and
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from bucket_contract import BODY, FIRST, LARGEST_KEY, SECOND, Run, by_key, content_of, u64, wish
 
 from gate.index import memory_walk, sqlite_walk
 from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration
 from gate.index.walk import Document, Triples, Walkable
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are not a package
-pytest.register_assert_rewrite("bucket_contract")
-from bucket_contract import BODY, FIRST, LARGEST_KEY, SECOND, Run, by_key, content_of, u64, wish  # noqa: E402
 
 __all__ = [
     "FIRST",
