@@ -22,7 +22,9 @@ from gate.core.profile import Weights
 from gate.core.shingles import Features
 
 _LANES = np.uint64(0x0101010101010101)
+_WIDE = np.uint64(0x00FF00FF00FF00FF)
 _BLOCK = 255  # hashes that a byte lane can count
+_BLOCKS = 256  # blocks that a lane of two bytes can
 _CACHED = 256  # blocks to work on at a time: 512 KB stay in a core's cache
 
 
@@ -72,10 +74,7 @@ def _ones(features: Features) -> NDArray[np.int64]:
     filled = np.flatnonzero(sizes)
     if not filled.size:
         return counts
-    blocks = -(-sizes[filled] // _BLOCK)
-    first = np.cumsum(blocks) - blocks
-    nth = np.arange(int(blocks.sum())) - np.repeat(first, blocks)
-    places = np.repeat(features.starts[:-1][filled], blocks) + nth * _BLOCK
+    places, first, blocks = _pieces(features.starts[:-1][filled], sizes[filled], _BLOCK)
     spare = np.empty((places.size, 8), dtype=np.uint64)
     cuts = [*places[::_CACHED].tolist(), features.hashes.size]
     lanes = np.empty(max(end - begin for begin, end in pairwise(cuts)), dtype=np.uint64)
@@ -85,6 +84,25 @@ def _ones(features: Features) -> NDArray[np.int64]:
             np.right_shift(features.hashes[begin:end], np.uint64(shift), out=part)
             np.bitwise_and(part, _LANES, out=part)
             spare[some, shift] = np.add.reduceat(part, places[some] - begin)
-    by_block = spare.astype("<u8").view(np.uint8).reshape(-1, 8, 8).swapaxes(1, 2).reshape(-1, 64)
-    counts[filled] = np.add.reduceat(by_block, first, axis=0, dtype=np.int64)
+    # The blocks of a document are added in lanes of two bytes, four bits at a time; only a very long one has so many
+    # blocks that those too could overflow.
+    tops, first, _ = _pieces(first, blocks, _BLOCKS)
+    wide = np.empty((tops.size, 8, 8), dtype="<u2")
+    for odd in (0, 1):
+        lanes = spare >> np.uint64(8 * odd) & _WIDE
+        wide[:, :, odd::2] = (
+            np.add.reduceat(lanes, tops, axis=0).astype("<u8", copy=False).view("<u2").reshape(-1, 8, 4)
+        )
+    by_bit = wide.swapaxes(1, 2).reshape(-1, 64)
+    counts[filled] = by_bit if tops.size == filled.size else np.add.reduceat(by_bit, first, axis=0, dtype=np.int64)
     return counts
+
+
+def _pieces(
+    starts: NDArray[np.int64], sizes: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Cut runs into pieces of at most so many: where each piece starts, and each run's first piece and their number."""
+    counts = -(-sizes // most)
+    first = np.cumsum(counts) - counts
+    nth = np.arange(int(counts.sum())) - np.repeat(first, counts)
+    return np.repeat(starts, counts) + nth * most, first, counts
