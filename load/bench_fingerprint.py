@@ -20,12 +20,14 @@ from gate.core import minhash, shingles, simhash
 from gate.core.profile import Profile
 from gate.core.streams import soundex_tokens, words
 from gate.core.text import normalise
+from gate.limits import Limits
+from gate.model import CheckIn
+from gate.pipeline import batches
 from load.corpus import Corpus, Recipe
 from load.measure import CLOCKS, Contender, Report, asked, interleave
 
 WORDS = Profile(name="words", stream="words", gram=3)
 CHARACTERS = Profile(name="characters", stream="characters", gram=5)
-BATCH_CHARACTERS = 256 * 1024  # what a pipeline hands over at once
 CHARACTERS_PER_WORD = 5  # of the corpus, spaces and full stops included
 LONG = 5_000_000
 
@@ -71,16 +73,11 @@ def mixed(documents: Sequence[str]) -> list[str]:
 
 
 def batched(sign: Callable[[Sequence[str]], object]) -> Run:
-    """Hand over documents in batches of bounded size, as the pipeline does."""
+    """Hand over documents in batches, as the pipeline cuts them."""
 
     def run(documents: Sequence[str]) -> None:
-        first, size = 0, 0
-        for i, document in enumerate(documents):
-            if size and size + len(document) > BATCH_CHARACTERS:
-                sign(documents[first:i])
-                first, size = i, 0
-            size += len(document)
-        sign(documents[first:])
+        for batch in batches((CheckIn(document_id="", text=text) for text in documents), Limits()):
+            sign([document.text for document in batch])
 
     return run
 

@@ -167,13 +167,14 @@ def _loaded(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64]
 def words(texts: Texts) -> Words:
     """Find the words of each text."""
     begins, ends = _ascii_words(texts) if texts.points.dtype == np.uint8 else _unicode_words(texts)
-    begins, ends = _cut(begins, ends)
+    begins, lengths = _cut(begins, ends - begins)
     starts = np.searchsorted(begins, texts.starts)
     data, offsets = utf8(texts)
     if offsets is None:
-        return Words(data, begins, ends - begins, starts)
+        return Words(data, begins, lengths, starts)
+    ends = offsets[begins + lengths]
     begins = offsets[begins]
-    return Words(data, begins, offsets[ends] - begins, starts)
+    return Words(data, begins, ends - begins, starts)
 
 
 def word_tokens(found: Words, seed: int) -> Tokens:
@@ -205,7 +206,7 @@ def _runs(inside: NDArray[np.bool_], starts: NDArray[np.int64]) -> tuple[NDArray
         twice, cuts = np.repeat(met, 2), [0, *np.searchsorted(edges, met).tolist(), edges.size]
         pieces = [piece for i in range(met.size) for piece in (edges[cuts[i] : cuts[i + 1]], twice[2 * i : 2 * i + 2])]
         edges = np.concatenate([*pieces, edges[cuts[-2] :]])
-    return edges[::2].copy(), edges[1::2].copy()
+    return edges[::2].copy(), edges[1::2]
 
 
 def classify(points: NDArray[np.uint32]) -> NDArray[np.uint8]:
@@ -255,15 +256,13 @@ def _unicode_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return begins, np.minimum(run_ends, np.append(begins[1:], classes.size))
 
 
-def _cut(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    lengths = ends - begins
+def _cut(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if not lengths.size or lengths.max() <= LONGEST_WORD:
-        return begins, ends
+        return begins, lengths
     pieces = -(-lengths // LONGEST_WORD)
     which = np.repeat(np.arange(begins.size), pieces)
-    nth = np.arange(which.size) - (np.cumsum(pieces) - pieces)[which]
-    begins = begins[which] + nth * LONGEST_WORD
-    return begins, np.minimum(begins + LONGEST_WORD, ends[which])
+    done = (np.arange(which.size) - (np.cumsum(pieces) - pieces)[which]) * LONGEST_WORD
+    return begins[which] + done, np.minimum(lengths[which] - done, LONGEST_WORD)
 
 
 class _Memo:
