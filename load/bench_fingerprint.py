@@ -22,7 +22,7 @@ from gate.core.streams import soundex_tokens, words
 from gate.core.text import normalise
 from gate.limits import Limits
 from gate.model import CheckIn
-from gate.pipeline import batches
+from gate.pipeline import batches, pieces
 from load.corpus import Corpus, Recipe
 from load.measure import CLOCKS, Contender, Report, asked, interleave
 
@@ -77,7 +77,8 @@ def batched(sign: Callable[[Sequence[str]], object]) -> Run:
 
     def run(documents: Sequence[str]) -> None:
         for batch in batches((CheckIn(document_id="", text=text) for text in documents), Limits()):
-            sign([document.text for document in batch])
+            for piece in pieces(batch):
+                sign([document.text for document in piece])
 
     return run
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gate import BUILT_IN, BadDocument, CheckIn, Gate, Limits
 from gate.demo import BREAD, LIGHTHOUSE
-from gate.pipeline import admit, batches, run_now
+from gate.pipeline import admit, batches, pieces, run_now
 
 
 def document(text: str, document_id: str = "a", version: str | None = None) -> CheckIn:
@@ -40,6 +40,24 @@ def test_a_batch_ends_only_where_the_next_document_would_be_too_much(lengths: li
     cut = list(batches([document("x" * length) for length in lengths], LIMITS))
     for batch, after in pairwise(cut):
         assert len(batch) == 3 or sum(len(one.text) for one in (*batch, after[0])) > 10
+
+
+@given(st.lists(st.integers(0, 15), max_size=30))
+def test_a_batch_is_signed_in_even_pieces_and_nothing_of_it_is_left_out(lengths: list[int]) -> None:
+    batch = [document("x" * length, str(n)) for n, length in enumerate(lengths)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gate.pipeline.SIGNED_CHARS", 20)
+        cut = list(pieces(batch))
+    assert [one for piece in cut for one in piece] == batch
+    assert len(cut) <= max(-(-sum(lengths) // 20), min(len(batch), 1))
+    assert all(len(piece) == len(cut[0]) for piece in cut[:-1])
+
+
+def test_a_batch_that_is_signed_in_pieces_is_signed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = [document(LIGHTHOUSE * n, str(n)) for n in range(5)] + [document(BREAD)]
+    whole = Gate().pipeline.sign(batch)
+    monkeypatch.setattr("gate.pipeline.SIGNED_CHARS", 1000)
+    assert Gate().pipeline.sign(batch) == whole
 
 
 # Admission
