@@ -34,7 +34,7 @@ async def survey(client: Client, prefixes: Sequence[bytes], view: View, widths: 
                         pipe.execute_command("HLEN", key)
                     else:
                         pipe.execute_command("MEMORY USAGE", key)
-                for n, (key, kind, reply) in enumerate(zip(keys, kinds, await pipe.execute(), strict=True)):
+                for key, kind, reply in zip(keys, kinds, await pipe.execute(), strict=True):
                     if kind == "":
                         others += reply or 0
                         continue
@@ -43,7 +43,7 @@ async def survey(client: Client, prefixes: Sequence[bytes], view: View, widths: 
                     else:
                         size = reply if kind == "d" else sum(len(name) in RECORD_FIELD_BYTES for name in reply)
                     found[kind].append(size)
-                    if n % SAMPLED == 0:
+                    if len(found[kind]) % SAMPLED == 1:  # the first of each kind in any case
                         weighed[kind].append(await client.memory_usage(key, samples=0) or 0)
     buckets = np.array(found["b"] or [0])
     bytes_of = {kind: round(len(found[kind]) * float(np.mean(weighed[kind] or [0]))) for kind in found}
