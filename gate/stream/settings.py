@@ -1,0 +1,56 @@
+"""What the stream needs to know: where the broker is and how to talk to it, and how a worker goes about its work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Delivery = Literal["at_least_once", "exactly_once"]
+OnIndexUnavailable = Literal["wait", "pass_unchecked"]
+Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """Names of topics. Where `accepted` or `quarantine` is None, nothing is routed there."""
+
+    check_ins: tuple[str, ...] = ("gate.check-ins",)
+    verdicts: str = "gate.verdicts"
+    dead_letters: str = "gate.dead-letters"
+    accepted: str | None = None
+    quarantine: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kafka:
+    """How to reach the brokers, and as whom."""
+
+    brokers: str = "localhost:9092"  # host:port, separated by commas
+    group: str = "gate"
+    client_id: str = "gate"
+    topics: Topics = field(default_factory=Topics)
+    security: Security = "PLAINTEXT"
+    sasl_mechanism: SaslMechanism = "PLAIN"
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    session_timeout_seconds: float = 30.0  # a worker that is not heard of for so long loses its partitions
+    request_timeout_seconds: float = 20.0  # of one call to a broker; every one is bounded by it
+    max_record_bytes: int = 32 * 2**20  # a check-in of 5 million characters fits, whichever way JSON writes them
+    fetch_bytes: int = 16 * 2**20  # of one answer of a broker; its records may be compressed, and unpack to more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    """How a worker goes about its work. The size of a batch is bounded by the limits."""
+
+    delivery: Delivery = "at_least_once"
+    on_index_unavailable: OnIndexUnavailable = "wait"
+    linger_seconds: float = 0.005  # how long a batch that is not full waits for more; an idle gate answers at once
+    batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
+    under_way: int = 3  # batches between poll and commit: one decoded and signed, one in the index, one being sent
+    drain_seconds: float = 20.0  # how long a worker may take to finish what it has begun when it is told to stop
