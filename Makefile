@@ -3,12 +3,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench schemas readme clean servers
+.PHONY: help venv demo test check bench schemas readme clean servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist loadgroup
 # Install Debian packages, as root or through sudo.
 apt = { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
   $$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends $(1); }
@@ -22,7 +22,7 @@ demo: .venv/.runtime ## see the gate work, in a minute
 	@$(BIN)/gate demo
 	@printf '\nHere the command is %s; after "source %s" it is gate.\n' $(BIN)/gate $(BIN)/activate
 
-test: .venv/.dev servers ## all tests
+test: .venv/.dev servers kafka ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, tests
@@ -42,12 +42,23 @@ readme: .venv/.dev ## write the outputs in README.md anew, from what the command
 	$(BIN)/python tests/test_readme.py
 
 clean: ## forget everything that was made
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build
 
 # The servers that tests start for themselves.
 servers:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null && command -v openssl >/dev/null || \
 	  $(call apt,redis-server redis-tools openssl)
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || $(call apt,prometheus)
+
+# The jars of a Kafka broker, fetched once. It needs Java 17 or later.
+kafka: .cache/kafka/.fetched
+	@command -v java >/dev/null || $(call apt,openjdk-17-jre-headless) || $(call apt,default-jre-headless)
+
+.cache/kafka/.fetched: tests/kafka/pom.xml
+	@command -v mvn >/dev/null || $(call apt,maven)
+	rm -rf $(@D)
+	mvn --batch-mode --quiet --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
+	touch $@
 
 # Debian ships Python without venv; ask for the package only where it is missing.
 .venv/bin/python:

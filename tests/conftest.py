@@ -1,12 +1,15 @@
-"""What all tests share: no setting of the machine reaches them, and slow machines do not fail properties."""
+"""What all tests share: no setting of the machine reaches them, slow machines fail no property, one broker runs."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from load.brokers import Fresh, KafkaServer, kafka_server
 
 # Suites that several test modules share tell what went wrong as plainly as the modules do.
 pytest.register_assert_rewrite("bucket_contract", "damaged", "store_contract", "walk_contract")
@@ -29,3 +32,24 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     folder = tmp_path_factory.mktemp("here")
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests that want a broker go to one process (`--dist loadgroup`), so that a single one is started."""
+    for item in items:
+        if "kafka" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("kafka"))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    """A real broker. Tests share it, and use topics and groups of their own: see `fresh`."""
+    with kafka_server() as server:
+        yield server
+
+
+@pytest.fixture
+def fresh(kafka: KafkaServer, request: pytest.FixtureRequest) -> Fresh:
+    """Names of topics and groups that nobody else uses."""
+    return Fresh(kafka.brokers, request.node.name)
