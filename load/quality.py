@@ -23,11 +23,13 @@ from pathlib import Path
 from gate.config import load_settings
 from gate.core.profile import Profile
 from gate.errors import ConfigError
+from gate.lab.corpora import read
+from gate.lab.scores import PairScores, pairwise
+from gate.lab.truth import Documents, disagreements
 from load.corpus import Corpus, Recipe
-from load.quality_scores import PairScores, StreamScores, pairwise, stream
+from load.quality_stream import StreamScores, stream
 from load.quality_sweep import sweep
 from load.quality_tables import Row, Table, plan_table, precision_table, recall_table, stream_table, target_table
-from load.quality_truth import Documents, disagreements, labelled, read
 
 PLANTED = Path("planted")  # stands for the seeded corpus where no folder is given
 RECIPE = Recipe(copies=0.3, exact=0.05, parts=0.15, part_shares=(0.5, 0.6, 0.7, 0.8, 0.9))
@@ -60,15 +62,14 @@ def gather(folders: Sequence[Path], *, count: int, seed: int) -> tuple[list[Docu
     for folder in folders or [PLANTED]:
         with told(f"{folder.name}: truth"):
             documents = planted(count, seed) if folder is PLANTED else read(folder)
-            labels = list(labelled(folder))
             rows.append(
                 {
                     "set": documents.name,
                     "documents": len(documents),
                     "equal to an earlier one": len(documents) - len(set(documents.first_equal.tolist())),
                     "pairs with J >= .5": len(documents.pairs),
-                    "labels": len(labels),
-                    "labels that disagree": disagreements(documents, labels),
+                    "labels": len(documents.labels),
+                    "labels that disagree": disagreements(documents),
                 }
             )
         sets.append(documents)

@@ -21,10 +21,11 @@ from gate.core.profile import Profile, Weights
 from gate.core.profiles import BUILT_IN
 from gate.core.shingles import Features
 from gate.core.verify import PLACES
-from load import quality_scores as scores
-from load.quality_scores import BANDS, Candidates, Found, cut, texts_of
+from gate.lab import scores
+from gate.lab.frame import Found
+from gate.lab.scores import BANDS, Candidates, cut, texts_of
+from gate.lab.truth import LEAST, Documents, Floats
 from load.quality_tables import PRECISION, Row, Table
-from load.quality_truth import LEAST, Documents, Floats
 
 Told = Callable[[str], AbstractContextManager[None]]
 

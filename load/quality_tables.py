@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate.core.profile import Profile
-from load.quality_scores import BANDS, EQUAL, SLACK, Found, PairScores, StreamScores
+from gate.lab.frame import Found
+from gate.lab.scores import BANDS, EQUAL, SLACK, PairScores
+from load.quality_stream import StreamScores
 
 Row = dict[str, Any]
 

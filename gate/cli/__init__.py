@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gate import __version__
-from gate.cli import compare, corpus, documents, index, run, settings
+from gate.cli import compare, corpus, documents, index, lab, run, settings
 from gate.cli.frame import HELP_WIDTH, Commands
 
 
@@ -41,6 +41,7 @@ for command in (
     documents.delete,
     index.index,
     settings.plan,
+    lab.lab,
     settings.config,
     corpus.demo,
 ):

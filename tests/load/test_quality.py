@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -16,27 +17,27 @@ from msgspec.structs import replace
 from gate.core.methods import method_of
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
+from gate.errors import ConfigError
 from gate.index.waves import alike_within
-from load.corpus import Recipe
-from load.quality import planted
-from load.quality_scores import (
+from gate.lab.corpora import read
+from gate.lab.frame import Found
+from gate.lab.scores import (
     BANDS,
     EQUAL,
     Candidates,
-    Found,
     PairScores,
-    StreamScores,
-    best_before,
     by_band,
     cut,
     meetings,
     pairwise,
     planned,
     sign,
-    stream,
 )
+from gate.lab.truth import LEAST, Documents, Label, disagreements
+from load.corpus import Recipe
+from load.quality import planted
+from load.quality_stream import StreamScores, best_before, stream
 from load.quality_tables import per_cent, shown, target_table
-from load.quality_truth import LEAST, Documents, disagreements, labelled, read
 
 STANDARD = BUILT_IN["standard"]
 # Brings nearly everything together and calls a tenth in common alike: something that can be wrong.
@@ -95,10 +96,11 @@ def test_labels_are_read_from_any_file_that_has_them_and_disagreement_is_counted
     (tmp_path / "ref_pairs.tsv").write_text("a\tb\tjaccard_w3\nd0\td1\t0.7143\nd0\td3\t0.6667\nd3\td4\t0.5\n")
     (tmp_path / "exact_groups.tsv").write_text("id\tgroup\nd0\td0\nd2\td0\n")
     (tmp_path / "clusters.tsv").write_text("id\tcluster\nd0\tx\n")
-    labels = list(labelled(tmp_path))
-    assert labels == [("d2", "d0", 1.0), ("d0", "d1", 0.7143), ("d0", "d3", 0.6667), ("d3", "d4", 0.5)]
-    assert disagreements(read(tmp_path), labels) == 1
-    assert disagreements(read(tmp_path), [*labels, ("d0", "unknown", 0.9)]) == 2
+    five = read(tmp_path)
+    assert five.labels == [("d2", "d0", 1.0), ("d0", "d1", 0.7143), ("d0", "d3", 0.6667), ("d3", "d4", 0.5)]
+    assert five.clusters == {"d0": "x"}
+    assert disagreements(five) == 1
+    assert disagreements(dataclasses.replace(five, labels=[*five.labels, Label("d0", "unknown", 0.9)])) == 2
 
 
 def test_paragraphs_are_cut_out_by_length_and_each_once() -> None:
@@ -295,5 +297,5 @@ def test_a_wrong_argument_is_refused_before_any_work(arguments: list[str], said:
 @pytest.mark.parametrize("line", ["no json", '{"id": "a"}', "[]"])
 def test_a_line_that_is_no_document_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "b"}\n' + line)
-    with pytest.raises(SystemExit, match="line 2"):
+    with pytest.raises(ConfigError, match="line 2"):
         read(tmp_path)

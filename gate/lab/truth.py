@@ -9,13 +9,12 @@ than (1 - t) n of the smaller set's would be missing in the other. Rare shingles
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +39,14 @@ class Pairs:
         return len(self.left)
 
 
+class Label(NamedTuple):
+    """What somebody says of two documents, by their ids; a J that is not stated is None."""
+
+    a: str
+    b: str
+    jaccard: float | None
+
+
 @dataclass(frozen=True)
 class Documents:
     """A named set of documents in file order, and all that is true of them."""
@@ -47,6 +54,8 @@ class Documents:
     name: str
     ids: Sequence[str]
     texts: Sequence[str] = field(repr=False)
+    labels: Sequence[Label] = field(default=(), repr=False)
+    clusters: Mapping[str, str] = field(default_factory=dict, repr=False)  # id -> name of the work it is a version of
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -153,38 +162,13 @@ def _packed(numbered: Ints) -> Ints:
     return np.unique(numbered[:-2] << 42 | numbered[1:-1] << 21 | numbered[2:])
 
 
-def read(folder: Path) -> Documents:
-    """`docs.jsonl` of a folder: one object a line with at least `id` and `text`."""
-    ids, texts = [], []
-    with (folder / "docs.jsonl").open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                document = json.loads(line)
-                ids.append(str(document["id"]))
-                texts.append(str(document["text"]))
-            except (json.JSONDecodeError, KeyError, TypeError) as exc:
-                raise SystemExit(f"{folder}/docs.jsonl, line {number}: give an object with `id` and `text`") from exc
-    if len(set(ids)) < len(ids):
-        raise SystemExit(f"{folder}/docs.jsonl: an id stands twice; every document needs one of its own")
-    return Documents(folder.name, ids, texts)
-
-
-def labelled(folder: Path) -> Iterator[tuple[str, str, float]]:
-    """The pairs that a folder's label files list, with the J that they state."""
-    for path in sorted(folder.glob("*.tsv")):
-        header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-        if header[:2] == ["a", "b"] and "jaccard_w3" in header:
-            column = header.index("jaccard_w3")
-            yield from ((row[0], row[1], float(row[column])) for row in rows)
-        elif header == ["id", "group"]:
-            yield from ((row[0], row[1], 1.0) for row in rows if row[0] != row[1])
-
-
-def disagreements(documents: Documents, labels: Sequence[tuple[str, str, float]]) -> int:
+def disagreements(documents: Documents) -> int:
     """How many labels state another J than was found here (to the four digits that they have), or an unknown id."""
     number = {name: i for i, name in enumerate(documents.ids)}
-    known = [label for label in labels if label[0] in number and label[1] in number]
-    left, right = (np.array([number[label[side]] for label in known], np.int64) for side in (0, 1))
-    stated = np.array([label[2] for label in known])
+    known = [label for label in documents.labels if label.a in number and label.b in number]
+    stating = [label for label in known if label.jaccard is not None]
+    left = np.array([number[label.a] for label in stating], np.int64)
+    right = np.array([number[label.b] for label in stating], np.int64)
+    stated = np.array([label.jaccard for label in stating], np.float64)
     wrong = np.abs(documents.jaccard(left, right) - stated) > 0.5e-4 + 1e-9
-    return len(labels) - len(known) + int(wrong.sum())
+    return len(documents.labels) - len(known) + int(wrong.sum())

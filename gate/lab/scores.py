@@ -1,4 +1,4 @@
-"""What a profile finds, scored against the truth: over all pairs, and as the gate sees the stream.
+"""What a profile finds, scored against the truth, over all pairs of a set.
 
 Pairs are counted among the first documents of each group of equal ones, as in the label files; otherwise a page that
 stands in a set twenty times would outweigh everything else. What becomes of equal ones is counted apart.
@@ -17,11 +17,11 @@ from gate.core.methods import Measures, Method, method_of
 from gate.core.profile import Profile
 from gate.core.text import Texts, normalise
 from gate.core.verify import alike
+from gate.lab.frame import Found
+from gate.lab.truth import GRAM, LEAST, Documents, Floats, Ints, words
 from gate.limits import Limits
-from gate.model import CheckIn, Relation
+from gate.model import CheckIn
 from gate.pipeline import batches
-from gate.service import Gate
-from load.quality_truth import GRAM, LEAST, Documents, Floats, Ints, words
 
 Flags = NDArray[np.bool_]
 
@@ -39,18 +39,6 @@ _AT_ONCE = 1 << 16  # pairs compared at a time: bodies are copied for it
 _ROWS = 512  # documents that look up their neighbours at a time: a radius of 12 bits is 1,108 keys each
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Some of a number of cases; its share is None where there was no case."""
-
-    found: int
-    of: int
-
-    @property
-    def share(self) -> float | None:
-        return self.found / self.of if self.of else None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairScores:
     """One profile on one set, over all pairs."""
@@ -63,16 +51,6 @@ class PairScores:
     strangers: int  # candidates with J < .5
     precise: Found  # pairs called alike with J >= .5
     strict: Found  # pairs called alike with J >= the threshold less SLACK
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamScores:
-    """One profile on one set, checked in document by document: by the best J with an earlier accepted document."""
-
-    documents: int
-    flagged: dict[str, Found]
-    precise: Found  # documents flagged that have an earlier accepted one with J >= .5, or of the very same text
-    named: Found  # documents named as matches with J >= .5, or as exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,43 +163,6 @@ def planned(documents: Documents, profile: Profile) -> dict[str, float | None]:
     expected = np.array([plan.recall(profile, jaccard) for jaccard in jaccards.tolist()])
     within = {band: expected[(jaccards >= low) & (jaccards < high)] for band, (low, high) in BANDS.items()}
     return {band: float(values.mean()) if len(values) else None for band, values in within.items()}
-
-
-def stream(documents: Documents, profile: Profile) -> StreamScores:
-    """Check the documents in, one after another in file order, and score what the gate said of each."""
-    with Gate(profile) as gate:
-        verdicts = gate.check_in(
-            [CheckIn(document_id=name, text=text) for name, text in zip(documents.ids, documents.texts)]
-        )
-    similar = np.array([verdict.similar for verdict in verdicts], np.bool_)
-    exact = np.array([verdict.relation is Relation.EXACT for verdict in verdicts], np.bool_)
-    best = best_before(documents, ~similar)
-    bands = {EQUAL: (1.0, np.inf)} | BANDS
-    flagged = {}
-    for band, (low, high) in bands.items():
-        among = similar[(best >= low) & (best < high)]
-        flagged[band] = Found(int(among.sum()), len(among))
-
-    number = {name: i for i, name in enumerate(documents.ids)}
-    matches = [(number[m.document_id], i, m.relation) for i, v in enumerate(verdicts) for m in v.matches]
-    sides = [np.array([match[side] for match in matches], np.int64) for side in (0, 1)]
-    true = documents.jaccard(sides[0], sides[1]) >= LEAST
-    true |= np.array([match[2] is Relation.EXACT for match in matches], np.bool_)
-    return StreamScores(
-        documents=len(documents),
-        flagged=flagged,
-        precise=Found(int((similar & (exact | (best >= LEAST))).sum()), int(similar.sum())),
-        named=Found(int(true.sum()), len(matches)),
-    )
-
-
-def best_before(documents: Documents, accepted: Flags) -> Floats:
-    """For each document the highest J with an earlier one that was accepted; 0 where none reaches LEAST."""
-    best = np.zeros(len(documents))
-    pairs = documents.alike
-    counts = accepted[pairs.left]
-    np.maximum.at(best, pairs.right[counts], pairs.jaccard[counts])
-    return best
 
 
 def cut(documents: Documents, lengths: Sequence[tuple[int, int]], *, most: int = 10_000) -> list[Documents]:

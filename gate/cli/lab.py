@@ -1,0 +1,265 @@
+"""`gate lab`: experiments on a corpus, each with tables, plots and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+from msgspec import inspect, structs
+from rich.progress import Progress as Bars
+from rich.text import Text
+
+from gate.cli import files, show
+from gate.cli.frame import HELP_WIDTH, complain, emit
+from gate.config.reading import allowed, shown
+from gate.errors import BadDocument, ConfigError
+from gate.lab import corpora, draw, report
+from gate.lab.experiments import EXPERIMENTS
+from gate.lab.frame import Experiment, Options
+from gate.lab.truth import Documents
+from gate.limits import Limits
+from gate.stream import jsonl
+from gate.wire import CheckInEvent, Rejected
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The progress of an experiment on a terminal, one bar for each thing it does."""
+
+    bars: Bars
+
+    def __call__(self, items: Sequence[T], what: str) -> Iterator[T]:
+        task = self.bars.add_task(what, total=len(items), documents=0)
+        for number, item in enumerate(items, 1):
+            yield item
+            self.bars.update(task, completed=number, documents=number)
+        self.bars.remove_task(task)
+
+
+def corpus_of(path: Path, labels: Sequence[Path] = (), *, limits: Limits | None = None) -> Documents:
+    """A folder of texts, a set with its labels, or a file of JSON Lines: documents or check-in events."""
+    limits = limits or Limits()
+    if path.is_dir():
+        found = corpora.read(path) if corpora.is_set(path) else _folder(path, limits)
+    elif path.is_file():
+        found = _events(path, limits) if _holds_events(path) else corpora.read_lines(path, name=path.stem)
+    else:
+        raise ConfigError(f"corpus: there is no {path}; name a folder of texts, or a file of JSON Lines")
+    return corpora.with_labels(found, labels) if labels else found
+
+
+def _folder(folder: Path, limits: Limits) -> Documents:
+    """The text files of a folder; what is no text is told and left out."""
+    ids: list[str] = []
+    texts: list[str] = []
+    left_out = 0
+    for name, path in files.find([folder]):
+        try:
+            texts.append(files.read(path, max_chars=limits.max_document_chars))
+        except BadDocument as exc:
+            complain(f"{name}: {exc}; left out", kind="warning")
+            left_out += 1
+        else:
+            ids.append(name)
+    if not ids:
+        held = f"{left_out:,} files, none of them a text" if left_out else "no file"
+        raise ConfigError(f"corpus: {folder} holds {held}; name a folder of plain texts, or a file of JSON Lines")
+    return Documents(folder.resolve().name, ids, texts)
+
+
+def _holds_events(path: Path) -> bool:
+    """Whether the first line is an event of the gate, rather than a document of a set."""
+    try:
+        with path.open("rb") as file:
+            line = next((line for line in file if line.strip()), b"{}")
+        first = msgspec.json.decode(line)
+    except OSError as exc:
+        raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+        raise ConfigError(f"{path}: is not JSON Lines; give one object a line with `id` and `text`") from exc
+    return isinstance(first, dict) and "document_id" in first
+
+
+def _events(path: Path, limits: Limits) -> Documents:
+    """The check-ins of a file; another version of a document is a document of its own here."""
+    ids: list[str] = []
+    texts: list[str] = []
+    with path.open("rb") as file:
+        for message in jsonl.read(file, name=str(path), limits=limits):
+            if isinstance(message, Rejected):
+                complain(f"{message.error}; left out", kind="warning")
+            elif isinstance(message.event, CheckInEvent):
+                document = message.event.check_in()
+                ids.append(show.named(document.document_id, document.version))
+                texts.append(document.text)
+    return corpora.named_once(Documents(path.stem, ids, texts), str(path))
+
+
+class Lab(click.Group):
+    """Experiments in the order of their table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(EXPERIMENTS)
+
+
+@click.group(
+    cls=Lab,
+    invoke_without_command=True,
+    short_help="Repeat the papers' experiments, or compare methods, on a corpus.",
+    context_settings={"max_content_width": HELP_WIDTH},
+)
+@click.option("--list", "listed", is_flag=True, help="What there is, and what each repeats.")
+@click.option("--json", "as_json", is_flag=True, help="List in JSON, for programs.")
+@click.pass_context
+def lab(ctx: click.Context, *, listed: bool, as_json: bool) -> None:
+    """Experiments on methods and parameters, over a corpus of yours.
+
+    \b
+      gate lab --list
+      gate lab quality --corpus notes/ --out report/
+      gate lab roth-2013 --corpus events.jsonl --out report/ --seed 7
+
+    A corpus is a folder of plain texts, a file of JSON Lines (check-in events, or objects with id and text), or a
+    folder with docs.jsonl and label files. Labels are optional: without them, truth is planted by edits of the
+    documents themselves. Each experiment writes its tables (CSV, Markdown), plots (PNG) and one page (report.html).
+    """
+    if listed:
+        _list(as_json=as_json)
+    elif ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _list(*, as_json: bool) -> None:
+    if as_json:
+        for one in EXPERIMENTS.values():
+            emit({"name": one.name, "title": one.title, "paper": one.paper, "repeats": one.repeats})
+        return
+    out = show.console()
+    table = show.table(out, "experiment", "paper", "repeats", "what it shows")
+    for one in EXPERIMENTS.values():
+        table.add_row(Text(one.name, style="bold"), one.paper, one.repeats, one.title)
+    out.print(table)
+
+
+def _command(experiment: Experiment) -> click.Command:
+    """A command of the experiment's own, with a flag for each of its options."""
+
+    def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+        options = _options(experiment, {name: value for name, value in given.items() if value is not None})
+        draw.need()
+        documents = corpus_of(corpus, labels)
+        experiment.admit(documents)
+        report.make_folder(out)
+        with show.progress(quiet=quiet or as_json, what="done") as bars:
+            outcome = experiment.run(documents, options, Bar(bars))
+        about = report.About(
+            experiment=experiment, corpus=documents.name, documents=len(documents), options=structs.asdict(options)
+        )
+        written = report.write(outcome, about, out)
+        if as_json:
+            emit({"experiment": experiment.name, "files": [str(path) for path in written]})
+            return
+        click.echo(
+            f"{experiment.title}: {len(outcome.tables)} tables and {len(outcome.plots)} plots of "
+            f"{len(documents):,} documents"
+        )
+        click.echo(f"see {written[0]}")
+
+    command = click.command(
+        experiment.name,
+        help=f"{experiment.title}.\n\nRepeats {experiment.paper}, {experiment.repeats}."
+        if experiment.paper != "-"
+        else f"{experiment.title}.\n\n{experiment.repeats}.",
+        short_help=experiment.title if experiment.paper == "-" else f"{experiment.paper}, {experiment.repeats}",
+        context_settings={"max_content_width": HELP_WIDTH},
+    )(work)
+    fixed = [
+        click.Option(
+            ["--corpus"],
+            required=True,
+            metavar="DIR|JSONL",
+            type=click.Path(path_type=Path),
+            help="A folder of texts or of a labelled set, or a file of JSON Lines.",
+        ),
+        click.Option(
+            ["--out"],
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Where the report is written; made if it is not there.",
+        ),
+        click.Option(
+            ["--labels"],
+            multiple=True,
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="What is known of pairs: columns a, b and jaccard_w3. May be repeated.",
+        ),
+        click.Option(["--quiet"], is_flag=True, help="No progress."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Name the files that were written in JSON."),
+    ]
+    command.params = [*fixed[:3], *map(_flag, structs.fields(experiment.options)), *fixed[3:]]
+    return command
+
+
+def _flag(field: structs.FieldInfo) -> click.Option:
+    """An option of the command line for an option of an experiment. Values are checked all at once, later."""
+    return click.Option(
+        [f"--{field.name.replace('_', '-')}", field.name],
+        metavar="N,N,..." if _is_list(field) else "VALUE",
+        help=f"{_description(field)} Default: {report.shown_option(field.default)}.",
+    )
+
+
+def _is_list(field: structs.FieldInfo) -> bool:
+    return isinstance(_bare(field), inspect.VarTupleType)
+
+
+def _bare(field: structs.FieldInfo) -> inspect.Type:
+    info = inspect.type_info(field.type)
+    return info.type if isinstance(info, inspect.Metadata) else info
+
+
+def _description(field: structs.FieldInfo) -> str:
+    info = inspect.type_info(field.type)
+    told = (info.extra_json_schema or {}) if isinstance(info, inspect.Metadata) else {}
+    return str(told.get("description", ""))
+
+
+def _options(experiment: Experiment, given: dict[str, str]) -> Options:
+    """The options of an experiment out of flags; all that is wrong with them is told at once."""
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for field in structs.fields(experiment.options):
+        if field.name not in given:
+            continue
+        raw: object = given[field.name]
+        if _is_list(field):
+            raw = [part.strip() for part in str(raw).split(",") if part.strip()]
+        try:
+            values[field.name] = msgspec.convert(raw, field.type, strict=False)
+        except msgspec.ValidationError:
+            name = field.name.replace("_", "-")
+            problems.append(f"--{name}: {shown(given[field.name])} is not allowed; {_domain(field)}")
+    if problems:
+        raise ConfigError(*problems)
+    options = experiment.options(**values)
+    experiment.check(options)
+    return options
+
+
+def _domain(field: structs.FieldInfo) -> str:
+    info = _bare(field)
+    if isinstance(info, inspect.VarTupleType):
+        return f"{allowed(info.item_type)}; several are separated by commas"
+    return allowed(info)
+
+
+for one in EXPERIMENTS.values():
+    lab.add_command(_command(one))

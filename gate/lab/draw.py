@@ -1,0 +1,153 @@
+"""Plots as PNG, by matplotlib, without a screen. The only module that needs it."""
+
+from __future__ import annotations
+
+import io
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from gate.errors import ConfigError
+from gate.lab.frame import Grid, Plot, Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INCHES = (8.0, 4.5)
+DOTS_PER_INCH = 120
+# Told apart by most people who do not see all colours (Okabe and Ito), darkest first; more series change the dash.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+DASHES = ("-", "--", ":", "-.")
+MARKERS = "osD^vP*"
+CROWDED = 90  # letters along the x axis
+FEW_POINTS = 24  # a line of more needs no markers
+WRITTEN_CELLS = 400  # a grid of more is coloured, and its numbers are in the table
+
+
+def need() -> None:
+    """Say what is missing before any work."""
+    if find_spec("matplotlib") is None:
+        raise ConfigError("lab: matplotlib is not installed, and plots need it: pip install 'checkin-gate[lab]'")
+
+
+def png(plot: Plot | Grid) -> bytes:
+    """The picture."""
+    need()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+    FigureCanvasAgg(figure)
+    if isinstance(plot, Grid):
+        _grid(figure, plot)
+    else:
+        _plot(figure.subplots(), plot)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": ""})  # no date, no version: equal data, equal bytes
+    return out.getvalue()
+
+
+def _plot(axes: Axes, plot: Plot) -> None:
+    for number, series in enumerate(plot.series):
+        _series(axes, plot, series, number)
+    axes.set(xlabel=plot.x_label, ylabel=plot.y_label)
+    axes.set_title(plot.title, loc="left", fontsize=11)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y" if plot.kind == "bars" else "both", color="#e3e6ec", linewidth=0.8)
+    axes.set_axisbelow(True)
+    if plot.ticks:
+        crowded = sum(map(len, plot.ticks)) > 90
+        axes.set_xticks(
+            range(len(plot.ticks)), plot.ticks, rotation=35 if crowded else 0, ha="right" if crowded else "center"
+        )
+    elif plot.x_scale != "linear":
+        axes.set_xscale(plot.x_scale)
+    axes.set_yscale(plot.y_scale)
+    if plot.y_range is not None:
+        axes.set_ylim(*plot.y_range)
+    for word, place in (plot.marks or {}).items():
+        axes.axvline(place, color="#5a6478", linewidth=1, linestyle=":")
+        axes.annotate(
+            word,
+            (place, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -10),
+            textcoords="offset points",
+            fontsize=8,
+            color="#5a6478",
+        )
+    if len(plot.series) > 1 or (plot.series and plot.series[0].label):
+        beside = len(plot.series) > 4
+        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if beside else {"loc": "best"}
+        axes.legend(frameon=False, fontsize=8, **where)
+
+
+def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
+    colour = COLOURS[number % len(COLOURS)]
+    dash = DASHES[number // len(COLOURS) % len(DASHES)]
+    marker = MARKERS[number % len(MARKERS)]
+    how: dict[str, Any] = {"color": colour, "label": series.label}
+    match plot.kind:
+        case "bars":
+            width = 0.8 / len(plot.series)
+            places = [x - 0.4 + width * (number + 0.5) for x in series.x]
+            axes.bar(places, series.y, width=width * 0.95, **how)
+        case "points":
+            axes.plot(
+                series.x,
+                series.y,
+                linestyle="",
+                marker=marker,
+                markersize=4,
+                alpha=0.7,
+                color=colour,
+                label=series.label,
+            )
+        case "steps":
+            axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=1.6, **how)
+        case "lines":
+            shown = marker if len(series.x) <= FEW_POINTS else ""
+            axes.plot(
+                series.x,
+                series.y,
+                color=colour,
+                linestyle=dash,
+                linewidth=1.6,
+                marker=shown,
+                markersize=4,
+                label=series.label,
+            )
+            if series.low and series.high:
+                axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _grid(figure: Figure, grid: Grid) -> None:
+    values = [[float("nan") if value is None else value for value in row] for row in grid.values]
+    rows, columns = len(grid.rows), len(grid.columns)
+    figure.set_size_inches(max(INCHES[0], 0.55 * columns + 3.0), max(3.0, 0.36 * rows + 2.0))
+    axes = figure.subplots()
+    picture = axes.imshow(values, cmap="Blues", aspect="auto")
+    axes.set_title(grid.title, loc="left", fontsize=11)
+    axes.set_xticks(range(columns), grid.columns, rotation=45, ha="right", fontsize=8)
+    axes.set_yticks(range(rows), grid.rows, fontsize=8)
+    axes.spines[:].set_visible(False)
+    if rows * columns <= WRITTEN_CELLS:
+        _write_cells(axes, grid)
+    else:
+        figure.colorbar(picture, ax=axes, shrink=0.8)
+
+
+def _write_cells(axes: Axes, grid: Grid) -> None:
+    told = [value for row in grid.values for value in row if value is not None]
+    low, high = min(told, default=0.0), max(told, default=1.0)
+    for y, row in enumerate(grid.values):
+        for x, value in enumerate(row):
+            if value is not None:
+                dark = value > low + 0.6 * (high - low) and high > low
+                axes.text(
+                    x, y, _short(value), ha="center", va="center", fontsize=8, color="white" if dark else "#1d2330"
+                )
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.2f}".removeprefix("0")

@@ -1,0 +1,152 @@
+"""What an experiment is: a frozen spec of the one table in `experiments.py`, and a function that makes a report.
+
+    run(corpus, options, progress) -> Report(tables, plots, notes)
+
+    corpus     documents in a fixed order, with labels where somebody has given some
+    options    a frozen struct of the experiment's own: fields with a default, their domain and a word of help, of which
+               the command line makes its flags; `seed` is always among them and is the only source of randomness
+    progress   `for row in progress(rows, "what is done"):` tells how far the work is
+    report     data alone: `report.py` writes tables and text, `draw.py` draws the plots
+
+An experiment neither reads nor writes files, and draws nothing itself. It checks what only it can know of its options
+in `check`, which runs before any work, and raises ConfigError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from gate.errors import ConfigError
+from gate.lab.truth import Documents
+
+T = TypeVar("T")
+
+Row = Mapping[str, object]
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The options of an experiment are a subclass of this. A field's `Meta(description=...)` is its help; tuples are
+    given as lists with commas."""
+
+    seed: Annotated[int, Meta(ge=0, description="Another seed draws other edits and samples.")] = 1
+
+
+class Progress(Protocol):
+    """Tells how far the work is."""
+
+    def __call__(self, items: Sequence[T], what: str) -> Iterator[T]: ...
+
+
+def quietly(items: Sequence[T], what: str) -> Iterator[T]:
+    """The progress that nobody looks at."""
+    return iter(items)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Some of a number of cases; its share is None where there was no case."""
+
+    found: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        return self.found / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of one shape, written to `name`.csv. A value is a number, a text, a bool, None for none, or `Found`."""
+
+    name: str
+    title: str
+    rows: Sequence[Row]
+    note: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(column for row in self.rows for column in row))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One line of a plot. `low` and `high`, where given, are drawn as a band about it."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Series in one frame, drawn to `name`.png. Of bars, x is the place in `ticks`."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    kind: Literal["lines", "steps", "points", "bars"] = "lines"
+    ticks: Sequence[str] = ()  # words along the x axis, for 0, 1, 2, ...
+    x_scale: Literal["linear", "log"] = "linear"
+    y_scale: Literal["linear", "log"] = "linear"
+    y_range: tuple[float, float] | None = None
+    marks: Mapping[str, float] | None = None  # vertical lines: a word and its x
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A matrix of shaded cells, drawn to `name`.png; None is an empty cell."""
+
+    name: str
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcome of an experiment. `notes` say what was done, where the numbers differ from the paper's, and why."""
+
+    tables: Sequence[Table]
+    plots: Sequence[Plot | Grid] = ()
+    notes: Sequence[str] = ()
+
+
+def nothing_more(options: Any) -> None:
+    """The check of an experiment whose options are all right if each of them is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    name: str
+    title: str
+    paper: str  # author and year, or "-" where the experiment is our own
+    repeats: str  # the figures and tables of the paper
+    run: Callable[[Documents, Any, Progress], Report]
+    options: type[Options] = Options
+    check: Callable[[Any], None] = nothing_more
+    least_documents: int = 2
+    needs_labels: bool = False
+
+    def admit(self, corpus: Documents) -> None:
+        """Refuse a corpus that the experiment can say nothing about."""
+        count, least = len(corpus), self.least_documents
+        if count < least:
+            held = "is empty" if not count else f"has {count:,} document{'s' if count > 1 else ''}"
+            raise ConfigError(f"corpus: {corpus.name} {held}; {self.name} needs {least:,} or more")
+        if self.needs_labels and not corpus.labels:
+            raise ConfigError(
+                f"labels: {self.name} compares with known truth, and {corpus.name} has none; give a file by --labels "
+                "with the columns a, b and jaccard_w3, separated by tabs"
+            )

@@ -1,0 +1,98 @@
+"""Controlled edits of somebody's own documents: copies whose distance from their originals is chosen.
+
+A text is cut into pieces, each a word with whatever follows it up to the next one, so that an edited copy keeps the
+lines and the punctuation of its original. Letters of scripts without spaces are words of their own, as in the streams
+that documents are signed by. All randomness comes in by the generator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import partial
+
+import numpy as np
+
+from gate.core.streams import SPACELESS
+from gate.errors import ConfigError
+
+_ALONE = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS)
+_PIECE = re.compile(rf"(?:[{_ALONE}]|(?:(?![{_ALONE}])\w)+)\W*")
+LEAST_WORDS = 2  # of a text that anything can be done to
+
+
+class Edit(StrEnum):
+    INSERT = "insert"
+    DELETE = "delete"
+    REPLACE = "replace"
+    MOVE = "move"
+
+
+def pieces(text: str) -> list[str]:
+    """The words of a text, each with what follows it; what stands before the first word goes with it."""
+    found = _PIECE.findall(text)
+    if found:
+        found[0] = text[: len(text) - sum(map(len, found))] + found[0]
+    return found
+
+
+def vocabulary(texts: Sequence[str], rng: np.random.Generator, *, documents: int = 200) -> list[str]:
+    """Words to insert: those of some of the documents, as often as they stand there."""
+    picked = rng.permutation(len(texts))[:documents]
+    return [re.sub(r"\W+", "", word) + " " for number in picked.tolist() for word in pieces(texts[number])]
+
+
+def edited(text: str, edit: Edit, share: float, rng: np.random.Generator, words: Sequence[str]) -> str:
+    """A copy in which a share of the words, at least one, was inserted, deleted, replaced or moved.
+
+    Places are drawn from the whole text, so an edit of 5 % touches it everywhere: the hardest case for shingles.
+    """
+    own = pieces(text)
+    if len(own) < LEAST_WORDS:
+        raise ConfigError(f"planting: a text of {len(own)} words cannot be edited")
+    count = min(max(1, round(share * len(own))), len(own) - 1 if edit is not Edit.INSERT else len(own))
+    match edit:
+        case Edit.INSERT:
+            places = rng.choice(len(own) + 1, count, replace=False)
+            drawn = [words[i] for i in rng.integers(0, len(words), count).tolist()]
+            for place, word in sorted(zip(places.tolist(), drawn, strict=True), reverse=True):
+                own.insert(place, word)
+        case Edit.DELETE:
+            gone = set(rng.choice(len(own), count, replace=False).tolist())
+            own = [piece for place, piece in enumerate(own) if place not in gone]
+        case Edit.REPLACE:
+            drawn = [words[i] for i in rng.integers(0, len(words), count).tolist()]
+            for place, word in zip(rng.choice(len(own), count, replace=False).tolist(), drawn, strict=True):
+                own[place] = word
+        case Edit.MOVE:
+            gone = rng.choice(len(own), count, replace=False).tolist()
+            moved = [own[place] for place in gone]
+            own = [piece for place, piece in enumerate(own) if place not in set(gone)]
+            for place, piece in zip(rng.integers(0, len(own) + 1, count).tolist(), moved, strict=True):
+                own.insert(place, piece)
+    return "".join(own)
+
+
+def part(text: str, share: float, rng: np.random.Generator) -> str:
+    """A run of a share of the words."""
+    own = pieces(text)
+    size = max(1, round(share * len(own)))
+    begin = int(rng.integers(0, len(own) - size + 1))
+    return "".join(own[begin : begin + size])
+
+
+Make = Callable[[str, np.random.Generator, Sequence[str]], str]
+
+
+def variants(inserted: Sequence[int], deleted: Sequence[int]) -> dict[str, Make]:
+    """The controlled variants of Roth 2013 by name: an exact copy, and N % of the words inserted or deleted."""
+    made: dict[str, Make] = {"dup": lambda text, rng, words: text}
+    for letter, edit, shares in (("i", Edit.INSERT, inserted), ("d", Edit.DELETE, deleted)):
+        for share in shares:
+            made[f"{letter}_{share}"] = partial(_share, edit=edit, share=share / 100)
+    return made
+
+
+def _share(text: str, rng: np.random.Generator, words: Sequence[str], *, edit: Edit, share: float) -> str:
+    return edited(text, edit, share, rng, words)
