@@ -8,7 +8,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+PYTEST_ARGS ?= -n 2
 # Install Debian packages, as root or through sudo.
 apt = { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
   $$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends $(1); }

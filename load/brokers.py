@@ -15,6 +15,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -226,8 +227,8 @@ class KafkaCluster:
         return ",".join(server.brokers for server in self.servers)
 
     def start(self) -> None:
-        for server in self.servers:
-            server.launch()
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(KafkaServer.launch, self.servers))
         for server in self.servers:
             server.wait()
 

@@ -1,4 +1,4 @@
-"""What all tests share: no setting of the machine reaches them, slow machines fail no property, one broker runs."""
+"""What all tests share: no setting of the machine reaches them, slow machines fail no property, a broker is at hand."""
 
 from __future__ import annotations
 
@@ -34,17 +34,9 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     return folder
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests that want a broker go to one process (`--dist loadgroup`), so that a single one is started."""
-    for item in items:
-        if "kafka" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("kafka"))
-
-
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
-    """A real broker. Tests share it, and use topics and groups of their own: see `fresh`."""
+    """A real broker, one in each process of the tests. They share it, and use topics and groups of their own: see `fresh`."""
     with kafka_server() as server:
         yield server
 

@@ -40,7 +40,6 @@ def test_fresh_topics_and_groups_have_names_that_nobody_else_has(fresh: Fresh) -
     assert len(names) == 4
 
 
-@pytest.mark.xdist_group("kafka")
 def test_with_one_of_three_nodes_killed_the_others_go_on_and_it_comes_back_with_what_it_had() -> None:
     with kafka_cluster() as cluster:
         fresh = Fresh(cluster.brokers, "three")
@@ -52,7 +51,6 @@ def test_with_one_of_three_nodes_killed_the_others_go_on_and_it_comes_back_with_
         assert asyncio.run(first(cluster.brokers, topic)) == b"still here"
 
 
-@pytest.mark.xdist_group("kafka")
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
 def test_a_guarded_broker_lets_in_only_whom_it_knows(mechanism: str, tmp_path: Path) -> None:
     made = certificates(tmp_path)
