@@ -36,7 +36,7 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
-    """A real broker, one in each process of the tests. They share it, and use topics and groups of their own: see `fresh`."""
+    """A real broker, one in each process. Tests share it, and use topics and groups of their own: see `fresh`."""
     with kafka_server() as server:
         yield server
 
