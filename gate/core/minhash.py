@@ -6,6 +6,9 @@ a bin that is not: of those, the one that comes first in an order of all bins th
 same in every document, which keeps the estimate unbiased (optimal densification). Eight bits of a mix of each minimum
 are kept, so that chance alone makes 1 of 256 agree, which `resemblance` takes off.
 
+With a family of hash functions instead, value i is the least of function i over all features, as in the textbook: one
+pass per function, and no bin is ever empty. All else is the same.
+
 Bit for bit: bin of h = (h >> 32) * bins >> 32. Empty bin b takes the minimum of the non-empty bin o with the least
 fmix64(b * 2^32 + o + 1). The byte kept is fmix64(minimum) >> 56. A document without features has a signature of zeros.
 """
@@ -17,7 +20,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core import families
 from gate.core.distinct import standing_for
+from gate.core.profile import Family
 from gate.core.shingles import Features
 from gate.core.streams import Hashes, fmix64
 
@@ -25,8 +30,18 @@ _HALF = np.uint64(32)
 _NONE = np.uint64(2**64 - 1)  # an empty bin
 
 
-def signatures(features: Features, bins: int) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+def signatures(
+    features: Features, bins: int, family: Family = "one-permutation"
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """The signature of each document, (documents, bins), and how many distinct features each one has."""
+    least = _by_bins(features, bins) if family == "one-permutation" else families.minima(features, family, bins)
+    kept = (fmix64(least.astype(np.uint64, copy=False)) >> np.uint64(56)).astype(np.uint8)
+    kept[np.diff(features.starts) == 0] = 0
+    return kept, _distinct(features)
+
+
+def _by_bins(features: Features, bins: int) -> Hashes:
+    """The least hash in each bin of each document, empty bins filled."""
     sizes = np.diff(features.starts)
     places = features.hashes >> _HALF
     places *= np.uint64(bins)
@@ -38,9 +53,7 @@ def signatures(features: Features, bins: int) -> tuple[NDArray[np.uint8], NDArra
     if features.hashes.size and features.hashes.max() == _NONE:  # a feature, if ever one has that hash
         empty[places[features.hashes == _NONE]] = False
     _densify(minima, empty, bins)
-    kept = (fmix64(minima) >> np.uint64(56)).astype(np.uint8).reshape(-1, bins)
-    kept[sizes == 0] = 0
-    return kept, _distinct(features)
+    return minima.reshape(-1, bins)
 
 
 def resemblance(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:

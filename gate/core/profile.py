@@ -14,7 +14,16 @@ from msgspec import Meta
 
 Stream = Literal["characters", "words", "soundex"]
 Weights = Literal["count", "log", "set"]
+Family = Literal["one-permutation", "modular", "multiplicative", "murmur3"]
 Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
+
+# Fields that came when profiles had been stored without them, and the methods that they mean something to. They count
+# in a digest only there, and only where they say something new: so every earlier profile keeps its digest.
+LATER: dict[str, tuple[str, ...]] = {
+    "family": ("minhash", "hybrid"),
+}
+# What decides about signatures after they are stored.
+JUDGING = ("resemblance", "containment", "length_filter", "index", "revisions")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,11 +48,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     bins: Annotated[int, Meta(ge=16, le=1024)] = 128  # MinHash: signature length
     bands: Annotated[int, Meta(ge=1, le=128)] = 16
     rows: Annotated[int, Meta(ge=1, le=8)] = 4
+    family: Family = "one-permutation"  # MinHash: by one pass, or by as many hash functions of a family as bins
 
     # What counts as alike.
     # Estimates err by some .04: at .65 most pairs from .7 on are found, and hardly any below .5 (docs/quality.md).
     resemblance: Fraction | None = 0.65
     containment: Fraction | None = None  # None: containment names the relation but does not decide
+    length_filter: bool = False  # MinHash: no resemblance beyond what the sizes of the two feature sets allow
     min_features: Annotated[int, Meta(ge=1)] = 8  # of one or two, a byte that agrees by chance would make a match
 
     # What is kept.
@@ -59,7 +70,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         shaping = {
             field: getattr(self, field)
             for field in self.__struct_fields__
-            if field not in ("name", "version", "resemblance", "containment", "index", "revisions")
+            if field not in ("name", "version", *JUDGING) and (field not in LATER or self._says(field))
         }
         encoded = msgspec.json.encode(shaping, order="deterministic")
         return hashlib.blake2b(encoded, key=secret[:64], digest_size=8).hexdigest()
+
+    def _says(self, field: str) -> bool:
+        """Whether a later field means something to the method, and not what was so before there was the field."""
+        return self.method in LATER[field] and getattr(self, field) != getattr(_PLAIN, field)
+
+
+_PLAIN = Profile(name="plain")

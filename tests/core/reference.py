@@ -232,9 +232,22 @@ def fingerprint(hashes: Sequence[int], weights: str) -> int:
 # MinHash
 
 
-def signature(hashes: Sequence[int], bins: int) -> bytes:
+def family_value(family: str, i: int, feature: int) -> int:
+    """Function i of a family, of the hash of a feature."""
+    key = feature >> 32
+    if family == "modular":
+        prime = 2**31 - 1
+        return ((1 + fmix64(2 * i + 1) % (prime - 1)) * (key >> 1) + fmix64(2 * i + 2) % prime) % prime
+    if family == "multiplicative":
+        return int(key * pow(0x9E3779B9, i + 1) % 2**32)
+    return mmh3.hash(key.to_bytes(4, "little"), i, signed=False)
+
+
+def signature(hashes: Sequence[int], bins: int, family: str = "one-permutation") -> bytes:
     if not hashes:
         return bytes(bins)
+    if family != "one-permutation":
+        return bytes(fmix64(min(family_value(family, i, one) for one in set(hashes))) >> 56 for i in range(bins))
     minima: dict[int, int] = {}
     for value in hashes:
         place = (value >> 32) * bins >> 32
@@ -254,7 +267,7 @@ def body(hashes: Sequence[int], profile: Profile) -> bytes:
     if profile.method != "minhash":
         stored += fingerprint(hashes, profile.weights).to_bytes(8, "little")
     if profile.method != "simhash":
-        stored += len(set(hashes)).to_bytes(4, "little") + signature(hashes, profile.bins)
+        stored += len(set(hashes)).to_bytes(4, "little") + signature(hashes, profile.bins, profile.family)
     return stored
 
 
