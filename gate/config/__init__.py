@@ -3,8 +3,8 @@
     defaults  <  gate.toml (or --config)  <  GATE_* in the environment  <  flags
 
 The environment's name of `limits.max_matches` is GATE_LIMITS_MAX_MATCHES. A path in a file is relative to that file,
-elsewhere to the working directory. A secret comes from the environment (GATE_SECRET, GATE_REDIS_PASSWORD) or from a
-file that is named (`secret_file`, `redis_password_file`) only, and is never shown.
+elsewhere to the working directory. A secret comes from the environment (GATE_SECRET, GATE_REDIS_PASSWORD,
+GATE_KAFKA_PASSWORD) or from a file that is named (`secret_file`, `redis_password_file`) only, and is never shown.
 """
 
 from __future__ import annotations
@@ -20,19 +20,34 @@ from msgspec import structs
 from gate.config.index import MEMORY, REDIS, find_index, in_force
 from gate.config.profiles import find_profile
 from gate.config.reading import Given, Layer, checked, nearest, read_bytes, read_toml, shown
+from gate.config.stream import KAFKA_FILES, STREAM, find_stream
+from gate.config.stream import in_force as stream_in_force
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.index.redis.connect import Redising, is_redis_url
 from gate.limits import Limits
+from gate.stream.settings import Kafka, Serving, Working
 
 DEFAULT_FILE = Path("gate.toml")
 MAX_SECRET_BYTES = 64  # the longest key that BLAKE2b takes; a longer one would count in part only
 
-SECRETS = ("secret", "redis_password", "redis_sentinel_password")  # each has a setting `..._file` too
+REDIS_SECRETS = ("redis_password", "redis_sentinel_password")
+KAFKA_SECRETS = ("kafka_password", "kafka_key_password")
+SECRETS = ("secret", *REDIS_SECRETS, *KAFKA_SECRETS)  # each has a setting `..._file` too
 FILES = tuple(f"{name}_file" for name in SECRETS)
-PATHS = ("index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "redis_ca_file", *FILES)
+PATHS = (
+    "index",
+    "dead_letters",
+    "content_root",
+    "profiles_file",
+    "stop_words_file",
+    "redis_ca_file",
+    *KAFKA_FILES,
+    *FILES,
+)
 LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
-KEYS = ("profile", *PATHS, *REDIS, *LIMITS)
+KEYS = ("profile", *PATHS, *REDIS, *STREAM, *LIMITS)
+FLAGS = {"kafka_brokers": "--kafka"}  # where the flag is not called as the setting is
 
 # Kubernetes puts these into every container beside a Service that is called "gate"; they are nobody's typo.
 _KUBERNETES = re.compile(r"GATE_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_.*)?)")
@@ -69,6 +84,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     content_root: Path | None = None
     secret: Secret = Secret()
     limits: Limits = Limits()
+    kafka: Kafka | None = None  # None: no brokers were named
+    working: Working = Working()
+    serving: Serving = Serving()
 
 
 class Effective(NamedTuple):
@@ -99,7 +117,8 @@ def load_settings(
     if len(secrets["secret"].value) > MAX_SECRET_BYTES:
         size, source = len(secrets["secret"].value), secrets["secret"].source
         problems.append(f"secret ({source}): has {size} bytes; at most {MAX_SECRET_BYTES} are used")
-    kept = find_index(given, paths, {name: one.value for name, one in secrets.items() if name != "secret"}, problems)
+    kept = find_index(given, paths, {name: secrets[name].value for name in REDIS_SECRETS}, problems)
+    stream = find_stream(given, paths, {name: secrets[name].value for name in KAFKA_SECRETS}, problems)
     profile = find_profile(given, paths, problems)
     root = paths.get("content_root")
     if root is not None and not root.is_dir():
@@ -115,17 +134,26 @@ def load_settings(
         content_root=root,
         secret=Secret(secrets["secret"].value),
         limits=Limits(**limits),
+        kafka=stream.kafka if "kafka_brokers" in given else None,
+        working=stream.working,
+        serving=stream.serving,
     )
-    return settings, _effective(settings, given, paths, secrets)
+    return settings, _effective(settings, stream_in_force(stream), given, paths, secrets)
 
 
 def _effective(
-    settings: Settings, given: Mapping[str, Given], paths: Mapping[str, Path | None], secrets: Mapping[str, _Found]
+    settings: Settings,
+    stream: Mapping[str, object],
+    given: Mapping[str, Given],
+    paths: Mapping[str, Path | None],
+    secrets: Mapping[str, _Found],
 ) -> dict[str, Effective]:
     values: dict[str, object] = {"profile": settings.profile.ref}
     values |= {key: None if (path := paths.get(key)) is None else str(path) for key in PATHS}
     values["index"] = settings.index
-    values |= in_force(settings.redis)
+    values |= {**in_force(settings.redis), **stream}
+    if settings.kafka is None:
+        values["kafka_brokers"] = None
     values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
     rows = {key: Effective(value, given[key].source if key in given else "default") for key, value in values.items()}
     rows |= {name: Effective("set" if found.value else None, found.source) for name, found in secrets.items()}
@@ -187,7 +215,8 @@ def _from_flags(flags: Mapping[str, object], problems: list[str]) -> dict[str, G
         if key not in KEYS:
             problems.append(f"--set {key}: unknown; {nearest(key, KEYS)}")
             continue
-        flag = f"--set {key}" if key in LIMITS or key.startswith("redis_") else "--" + key.replace("_", "-")
+        is_set = key in LIMITS or key in STREAM or key.startswith(("redis_", "kafka_"))
+        flag = FLAGS.get(key) or (f"--set {key}" if is_set else "--" + key.replace("_", "-"))
         given[key] = Given(value, flag, Layer.FLAG, Path())
     return given
 

@@ -9,6 +9,8 @@ Delivery = Literal["at_least_once", "exactly_once"]
 OnIndexUnavailable = Literal["wait", "pass_unchecked"]
 Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["json", "console"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +56,14 @@ class Working:
     batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
     under_way: int = 3  # batches between poll and commit: one decoded and signed, one in the index, one being sent
     drain_seconds: float = 20.0  # how long a worker may take to finish what it has begun when it is told to stop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How `gate run` stands in its machine: how many processes, where it can be asked, what it tells."""
+
+    workers: int = 1
+    http_host: str = "127.0.0.1"
+    http_port: int | None = None  # None: nobody can ask; 0: any port that is free
+    log_level: LogLevel = "info"
+    log_format: LogFormat = "json"
