@@ -292,7 +292,7 @@ class Readiness:
     NEEDED = "consumer"  # who has not said anything yet has no partitions
 
     def __init__(self, changed: Callable[[Mapping[str, str]], None] | None = None) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # held while a change is told, so that changes are told in their order
         self._parts: dict[str, str | None] = {self.NEEDED: "starting"}
         self._changed = changed
 
@@ -301,8 +301,8 @@ class Readiness:
         with self._lock:
             same = part in self._parts and self._parts[part] == reason
             self._parts[part] = reason
-        if not same and self._changed is not None:
-            self._changed(self.reasons())
+            if not same and self._changed is not None:
+                self._changed(self.reasons())
 
     def reasons(self) -> dict[str, str]:
         """By part, why there is no work to be had of it; empty when ready."""

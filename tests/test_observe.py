@@ -249,7 +249,7 @@ def test_a_worker_is_ready_when_its_consumer_and_all_parts_are() -> None:
     readiness.set("index", None)
     assert readiness.reasons() == {"consumer": "starting"}
     readiness.set("consumer", None)
-    assert readiness.ready
+    assert readiness.reasons() == {}
     readiness.set("index", "does not answer")
     assert readiness.reasons() == {"index": "does not answer"}
 

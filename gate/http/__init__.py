@@ -1,0 +1,1 @@
+"""What the gate answers over HTTP."""

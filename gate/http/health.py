@@ -1,0 +1,176 @@
+"""/healthz, /readyz and /metrics, on a port of their own and in a thread of their own.
+
+The standard library's server is enough for three pages that one scraper and one orchestrator ask for. In a thread it
+answers even while the event loop is stuck, and can say so; a page served by the loop itself would only time out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from gate.errors import ConfigError
+from gate.observe import Readiness
+
+STUCK_SECONDS = 15.0  # an event loop that has not ticked for so long does no work; a collection of garbage takes less
+TICK_SECONDS = 1.0
+_PATIENCE_SECONDS = 10.0  # for a client that does not finish its request
+
+Reasons = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What the pages tell. `alive` and `ready` give the reasons why not, by part; none: all is well."""
+
+    registry: CollectorRegistry
+    alive: Callable[[], Reasons]
+    ready: Callable[[], Reasons]
+
+
+@asynccontextmanager
+async def serve_health(
+    *,
+    registry: CollectorRegistry,
+    readiness: Readiness,
+    host: str,
+    port: int,
+    stuck_seconds: float = STUCK_SECONDS,
+) -> AsyncIterator[int]:
+    """Serve the pages of a process that has one event loop, this one. Yields the port, which `port=0` leaves open."""
+    ticked = time.monotonic()
+
+    def tick(at: float) -> None:
+        nonlocal ticked
+        ticked = at
+
+    def alive() -> Reasons:
+        late = time.monotonic() - ticked
+        return {"event_loop": f"stuck for {late:.0f} seconds"} if late > stuck_seconds else {}
+
+    checks = Checks(registry=registry, alive=alive, ready=readiness.reasons)
+    async with ticking(tick, every_seconds=min(TICK_SECONDS, stuck_seconds / 4)):
+        with health_server(checks, host=host, port=port) as bound:
+            yield bound
+
+
+@asynccontextmanager
+async def ticking(tick: Callable[[float], None], *, every_seconds: float = TICK_SECONDS) -> AsyncIterator[None]:
+    """Tell the time of the monotonic clock again and again, as long as the event loop runs."""
+
+    async def go_on() -> None:
+        while True:
+            tick(time.monotonic())
+            await asyncio.sleep(every_seconds)
+
+    task = asyncio.create_task(go_on())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@contextmanager
+def health_server(checks: Checks, *, host: str, port: int) -> Iterator[int]:
+    """Serve the pages until the block ends."""
+    with _listen(checks, host, port) as server:
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="health", daemon=True
+        )
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Server(ThreadingTCPServer):
+    daemon_threads = True  # a client that hangs does not keep the process
+    block_on_close = False
+    allow_reuse_address = True  # a port that an earlier process has left a moment ago
+
+    def __init__(self, checks: Checks, family: socket.AddressFamily, address: Any) -> None:
+        self.checks = checks
+        self.address_family = family
+        super().__init__(address, _Pages)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Whoever goes away in the middle of an answer is no news."""
+
+
+def _listen(checks: Checks, host: str, port: int) -> _Server:
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as exc:
+        raise ConfigError(f"http_host: {host!r} is no address; set it to 127.0.0.1, or to 0.0.0.0 for all") from exc
+    family, *_, address = found[0]
+    try:
+        return _Server(checks, family, address)
+    except OSError as exc:
+        raise ConfigError(f"http_port: cannot listen on {host}:{port}: {_remedy(exc)}") from exc
+
+
+def _remedy(exc: OSError) -> str:
+    if exc.errno == errno.EADDRINUSE:
+        return "somebody listens there already; choose another port, or 0 for any that is free"
+    if exc.errno == errno.EACCES:
+        return "not allowed; choose a port above 1023"
+    if exc.errno == errno.EADDRNOTAVAIL:
+        return "that is no address of this machine; set http_host to 127.0.0.1, or to 0.0.0.0 for all"
+    return exc.strerror or "it does not work"
+
+
+class _Pages(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = _PATIENCE_SECONDS
+    server_version, sys_version = "gate", ""
+
+    def do_GET(self) -> None:
+        checks = self.server.checks
+        match self.path.partition("?")[0]:
+            case "/healthz":
+                self._tell("alive", checks.alive())
+            case "/readyz":
+                self._tell("ready", checks.ready())
+            case "/metrics":
+                encode, kind = choose_encoder(self.headers.get("Accept", ""))
+                self._answer(HTTPStatus.OK, kind, encode(checks.registry))
+            case _:
+                found = {"error": "there are /healthz, /readyz and /metrics"}
+                self._answer(HTTPStatus.NOT_FOUND, "application/json", json.dumps(found).encode())
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _tell(self, state: str, reasons: Reasons) -> None:
+        status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
+        told = {state: not reasons, "reasons": dict(reasons)}
+        self._answer(status, "application/json", json.dumps(told).encode())
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests for health are no events."""

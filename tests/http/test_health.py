@@ -1,0 +1,135 @@
+"""The pages for orchestrators and scrapers, asked over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+
+from gate.errors import ConfigError
+from gate.http.health import serve_health
+from gate.observe import Observer, Readiness
+
+LOOPBACK = "127.0.0.1"
+
+
+def get(port: int, path: str, *, method: str = "GET", accept: str = "*/*") -> tuple[int, str | None, bytes]:
+    with closing(HTTPConnection(LOOPBACK, port, timeout=10)) as connection:
+        connection.request(method, path, headers={"Accept": accept})
+        answer = connection.getresponse()
+        return answer.status, answer.getheader("Content-Type"), answer.read()
+
+
+def served(ask: Callable[[int], Any], *, readiness: Readiness | None = None, observer: Observer | None = None) -> Any:
+    """What somebody is told who asks while the pages are served."""
+
+    async def serve() -> Any:
+        registry = (observer or Observer()).registry
+        async with serve_health(registry=registry, readiness=readiness or Readiness(), host=LOOPBACK, port=0) as port:
+            return await asyncio.to_thread(ask, port)
+
+    return asyncio.run(serve())
+
+
+def test_a_process_whose_event_loop_ticks_is_alive_before_it_is_ready() -> None:
+    status, kind, body = served(lambda port: get(port, "/healthz"))
+    assert (status, kind, json.loads(body)) == (200, "application/json", {"alive": True, "reasons": {}})
+
+
+def test_a_stuck_event_loop_is_told() -> None:
+    async def serve() -> tuple[int, str | None, bytes]:
+        async with serve_health(
+            registry=Observer().registry, readiness=Readiness(), host=LOOPBACK, port=0, stuck_seconds=0.2
+        ) as port:
+            asked: list[tuple[int, str | None, bytes]] = []
+
+            def ask() -> None:
+                while not asked or asked[-1][0] == 200:
+                    asked.append(get(port, "/healthz"))
+
+            somebody = threading.Thread(target=ask)
+            somebody.start()
+            somebody.join()  # nothing else runs on this loop meanwhile
+            await asyncio.sleep(0)
+            return asked[-1]
+
+    status, _, body = asyncio.run(serve())
+    assert status == 503
+    assert "stuck" in json.loads(body)["reasons"]["event_loop"]
+
+
+def test_who_is_not_ready_says_why() -> None:
+    readiness = Readiness()
+    readiness.set("consumer", None)
+    readiness.set("index", "does not answer")
+    status, _, body = served(lambda port: get(port, "/readyz"), readiness=readiness)
+    assert (status, json.loads(body)) == (503, {"ready": False, "reasons": {"index": "does not answer"}})
+
+
+def test_who_has_partitions_and_all_parts_is_ready() -> None:
+    readiness = Readiness()
+    readiness.set("consumer", None)
+    status, _, body = served(lambda port: get(port, "/readyz"), readiness=readiness)
+    assert (status, json.loads(body)) == (200, {"ready": True, "reasons": {}})
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
+def test_metrics_are_told_in_the_form_that_is_asked_for(accept: str) -> None:
+    observer = Observer()
+    observer.fenced("check-ins", 0)
+    status, kind, body = served(lambda port: get(port, "/metrics", accept=accept), observer=observer)
+    assert status == 200
+    assert kind.startswith(accept.partition(";")[0])
+    assert b"\ngate_fenced_total 1.0\n" in body
+
+
+def test_another_page_names_those_that_are_there() -> None:
+    status, _, body = served(lambda port: get(port, "/"))
+    assert status == 404
+    assert b"/readyz" in body
+
+
+def test_a_head_has_no_body() -> None:
+    assert served(lambda port: get(port, "/healthz", method="HEAD")) == (200, "application/json", b"")
+
+
+def test_nothing_can_be_changed() -> None:
+    assert served(lambda port: get(port, "/healthz", method="POST"))[0] == 501
+
+
+def test_a_client_that_goes_away_disturbs_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    def leave(port: int) -> int:
+        with socket.create_connection((LOOPBACK, port)) as client:
+            client.sendall(b"GET /metrics HT")
+        return get(port, "/healthz")[0]
+
+    assert served(leave) == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_port_that_is_taken_is_a_wrong_setting() -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"http_port.*{port}.*choose another port"):
+            serve_somewhere(LOOPBACK, port)
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.1"])
+def test_a_host_that_is_not_this_machine_is_a_wrong_setting(host: str) -> None:
+    with pytest.raises(ConfigError, match=r"127\.0\.0\.1"):
+        serve_somewhere(host, 0)
+
+
+def serve_somewhere(host: str, port: int) -> None:
+    async def serve() -> None:
+        async with serve_health(registry=Observer().registry, readiness=Readiness(), host=host, port=port):
+            pass
+
+    asyncio.run(serve())
