@@ -7,68 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import bands, minhash, shingles, simhash
+from gate.core import bands, lengths, minhash, shingles, simhash
 from gate.core.bands import Probes
+from gate.core.method import NO_LIMIT, Measures, Method, Room, Signatures
 from gate.core.profile import Profile
 from gate.core.text import Texts
 from gate.errors import ConfigError
 
-Floats = NDArray[np.float64]
-
-NO_LIMIT = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Signatures:
-    """Bodies of a batch. Below the profile's minimum of features a body is empty: such a text is compared exactly.
-
-    Of a text with more than `max_features` features, only so many from its beginning are in its body.
-    """
-
-    bodies: list[bytes]
-    features: list[int]
-    capped: list[bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """How alike the pairs of two lists of bodies are; None where the method cannot tell."""
-
-    distance: NDArray[np.int64] | None = None
-    resemblance: Floats | None = None
-    left_in_right: Floats | None = None
-    right_in_left: Floats | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How many bytes a signature takes, and its tag in each table; a tag of a table that is not named takes 8."""
-
-    body: int
-    tags: dict[int, int]
-
-
-class Method(Protocol):
-    @property
-    def room(self) -> Room: ...
-
-    def sign(self, texts: Texts) -> Signatures: ...
-
-    def postings(self, bodies: Sequence[bytes]) -> Probes:
-        """Where the bodies are kept; a pure function of the body, so that anybody can finish or undo an entry."""
-
-    def probes(self, bodies: Sequence[bytes]) -> Probes:
-        """Where whatever is alike may be kept."""
-
-    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        """Measures of lefts[i] and rights[i]; resemblance and distance are the same from both sides."""
-
-    def fingerprint(self, body: bytes) -> int | None: ...
+__all__ = ["METHODS", "Measures", "Method", "Room", "Signatures", "method_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +78,7 @@ class MinHash:
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         left, right = _whole(lefts), _whole(rights)
-        return _resemble(left, right, distance=None)
+        return _resemble(left, right, self.profile, distance=None)
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
@@ -166,7 +116,7 @@ class Hybrid:
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         left, right = _whole(lefts), _whole(rights)
-        return _resemble(left[:, 8:], right[:, 8:], distance=_distances(left, right))
+        return _resemble(left[:, 8:], right[:, 8:], self.profile, distance=_distances(left, right))
 
     def fingerprint(self, body: bytes) -> int | None:
         return int.from_bytes(body[:8], "little") if body else None
@@ -187,7 +137,7 @@ def _print_bytes(features: shingles.Features, profile: Profile) -> NDArray[np.ui
 
 
 def _sketch(features: shingles.Features, profile: Profile) -> NDArray[np.uint8]:
-    signatures, sizes = minhash.signatures(features, profile.bins)
+    signatures, sizes = minhash.signatures(features, profile.bins, profile.family)
     return np.hstack([sizes.astype("<u4").view(np.uint8).reshape(-1, 4), signatures])
 
 
@@ -217,12 +167,16 @@ def _distances(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.
     return distances
 
 
-def _resemble(left: NDArray[np.uint8], right: NDArray[np.uint8], *, distance: NDArray[np.int64] | None) -> Measures:
+def _resemble(
+    left: NDArray[np.uint8], right: NDArray[np.uint8], profile: Profile, *, distance: NDArray[np.int64] | None
+) -> Measures:
     """Resemblance from the bins; containment from it and the two set sizes."""
     resemblance = minhash.resemblance(left[:, 4:], right[:, 4:])
     sizes = [np.ascontiguousarray(side[:, :4]).view("<u4").ravel().astype(np.float64) for side in (left, right)]
     shared = resemblance / (1.0 + resemblance) * (sizes[0] + sizes[1])
     inside = [np.clip(shared / np.maximum(size, 1.0), 0.0, 1.0) for size in sizes]
+    if profile.length_filter:  # never of containment: a part is smaller than its whole
+        resemblance = np.minimum(resemblance, lengths.most_alike(*sizes))
     return Measures(distance=distance, resemblance=resemblance, left_in_right=inside[0], right_in_left=inside[1])
 
 

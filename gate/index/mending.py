@@ -34,7 +34,6 @@ class Mender:
         self._store = store
         self._walk = store.walk()
         self._method = method
-        self._sizes = (0, method.room.body)
 
     async def mend(self, fault: Fault, findings: Sequence[Finding]) -> None:
         match fault:
@@ -101,7 +100,7 @@ class Mender:
         ]
 
     def is_whole(self, record: Record) -> bool:
-        return len(record.body) in self._sizes
+        return self._method.room.holds(record.body)
 
     def postings_of(self, records: Sequence[Record]) -> Triples:
         return deletion.postings_of(self._method, records)

@@ -1,0 +1,78 @@
+"""What a method is: it signs texts, says where a signature is kept and looked up, and compares two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core.bands import Probes
+from gate.core.text import Texts
+
+Floats = NDArray[np.float64]
+
+NO_LIMIT = 2**63 - 1
+COUNT_BYTES = 4  # in front of a body of any length
+_COUNT = (1 << 31) - 1  # the uppermost bit is the method's own
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Bodies of a batch. Below the profile's minimum of features a body is empty: such a text is compared exactly.
+
+    Of a text with more than `max_features` features, only so many from its beginning are in its body.
+    """
+
+    bodies: list[bytes]
+    features: list[int]
+    capped: list[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """How alike the pairs of two lists of bodies are; None where the method cannot tell."""
+
+    distance: NDArray[np.int64] | None = None
+    resemblance: Floats | None = None
+    left_in_right: Floats | None = None
+    right_in_left: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many bytes a signature takes, and its tag in each table; a tag of a table that is not named takes 8.
+
+    A body that grows with its text has `each` bytes for each of its values behind the first `body` bytes, of which
+    the lower 31 bits tell how many values there are.
+    """
+
+    body: int
+    tags: dict[int, int]
+    each: int = 0
+
+    def holds(self, body: bytes) -> bool:
+        """Whether that is a whole body, or none."""
+        if not self.each or len(body) < COUNT_BYTES:
+            return len(body) in (0, self.body)
+        return len(body) == self.body + self.each * (int.from_bytes(body[:COUNT_BYTES], "little") & _COUNT)
+
+
+class Method(Protocol):
+    @property
+    def room(self) -> Room: ...
+
+    def sign(self, texts: Texts) -> Signatures: ...
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        """Where the bodies are kept; a pure function of the body, so that anybody can finish or undo an entry."""
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        """Where whatever is alike may be kept."""
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        """Measures of lefts[i] and rights[i]; resemblance and distance are the same from both sides."""
+
+    def fingerprint(self, body: bytes) -> int | None: ...
