@@ -9,6 +9,7 @@ import pytest
 
 from gate.config import Secret, load_settings
 from gate.config.index import MEMORY
+from gate.config.stream import STREAM
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
@@ -72,7 +73,8 @@ def test_every_setting_has_an_origin() -> None:
     _, told = load_settings({}, {})
     limits = {f"limits.{name}" for name in Limits.__struct_fields__}
     paths = {"index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file"}
-    assert {name for name in told if not name.startswith("redis_")} == {"profile", "secret"} | paths | limits
+    others = {name for name in told if name not in STREAM and not name.startswith(("redis_", "kafka_"))}
+    assert others == {"profile", "secret"} | paths | limits
 
 
 def test_a_flag_that_was_not_given_changes_nothing() -> None:
@@ -138,7 +140,7 @@ def test_every_problem_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("qqqqq = 1", "qqqqq (gate.toml): unknown; known are content_root, dead_letters, index, "),
+        ("qqqqq = 1", "qqqqq (gate.toml): unknown; known are batch_bytes, content_root, dead_letters, "),
         ("index = 5", "index (gate.toml): 5 is not allowed; give the path of a file"),
         ('index = ""', "index (gate.toml): '' is not allowed; give the path of a file"),
         ("limits = 5", "limits (gate.toml): unknown; "),
