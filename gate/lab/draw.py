@@ -21,6 +21,8 @@ DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*"
 CROWDED = 90  # letters along the x axis
 FEW_POINTS = 24  # a line of more needs no markers
+_RULE: dict[str, Any] = {"color": "#5a6478", "linewidth": 1, "linestyle": ":"}
+_BESIDE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": "#5a6478"}
 WRITTEN_CELLS = 400  # a grid of more is coloured, and its numbers are in the table
 
 
@@ -66,16 +68,11 @@ def _plot(axes: Axes, plot: Plot) -> None:
     if plot.y_range is not None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():
-        axes.axvline(place, color="#5a6478", linewidth=1, linestyle=":")
-        axes.annotate(
-            word,
-            (place, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, -10),
-            textcoords="offset points",
-            fontsize=8,
-            color="#5a6478",
-        )
+        axes.axvline(place, **_RULE)
+        axes.annotate(word, (place, 1), xycoords=("data", "axes fraction"), xytext=(3, -10), **_BESIDE)
+    for word, place in (plot.levels or {}).items():
+        axes.axhline(place, **_RULE)
+        axes.annotate(word, (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **_BESIDE)
     if len(plot.series) > 1 or (plot.series and plot.series[0].label):
         beside = len(plot.series) > 4
         where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if beside else {"loc": "best"}
@@ -92,7 +89,7 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
             width = 0.8 / len(plot.series)
             places = [x - 0.4 + width * (number + 0.5) for x in series.x]
             axes.bar(places, series.y, width=width * 0.95, **how)
-        case "points":
+        case "points" | "lines" if plot.kind == "points" or not series.line:
             axes.plot(
                 series.x,
                 series.y,

@@ -75,13 +75,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One line of a plot. `low` and `high`, where given, are drawn as a band about it."""
+    """One line of a plot. `low` and `high`, where given, are drawn as a band about it; `line=False` leaves points."""
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    line: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,7 @@ class Plot:
     y_scale: Literal["linear", "log"] = "linear"
     y_range: tuple[float, float] | None = None
     marks: Mapping[str, float] | None = None  # vertical lines: a word and its x
+    levels: Mapping[str, float] | None = None  # level lines: a word and its y
     note: str = ""
 
 

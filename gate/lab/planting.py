@@ -8,9 +8,8 @@ that documents are signed by. All randomness comes in by the generator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 
 import numpy as np
 
@@ -82,17 +81,17 @@ def part(text: str, share: float, rng: np.random.Generator) -> str:
     return "".join(own[begin : begin + size])
 
 
-Make = Callable[[str, np.random.Generator, Sequence[str]], str]
+def longer(text: str, share: float, rng: np.random.Generator) -> str:
+    """A copy in which a passage of the text itself, of a share of its words, stands once more at another place."""
+    own = pieces(text)
+    size = min(max(1, round(share * len(own))), len(own))
+    begin, place = int(rng.integers(0, len(own) - size + 1)), int(rng.integers(0, len(own) + 1))
+    return "".join([*own[:place], *own[begin : begin + size], *own[place:]])
 
 
-def variants(inserted: Sequence[int], deleted: Sequence[int]) -> dict[str, Make]:
-    """The controlled variants of Roth 2013 by name: an exact copy, and N % of the words inserted or deleted."""
-    made: dict[str, Make] = {"dup": lambda text, rng, words: text}
-    for letter, edit, shares in (("i", Edit.INSERT, inserted), ("d", Edit.DELETE, deleted)):
-        for share in shares:
-            made[f"{letter}_{share}"] = partial(_share, edit=edit, share=share / 100)
-    return made
-
-
-def _share(text: str, rng: np.random.Generator, words: Sequence[str], *, edit: Edit, share: float) -> str:
-    return edited(text, edit, share, rng, words)
+def shorter(text: str, share: float, rng: np.random.Generator) -> str:
+    """A copy that lacks one passage of a share of its words."""
+    own = pieces(text)
+    size = min(max(1, round(share * len(own))), len(own) - 1)
+    begin = int(rng.integers(0, len(own) - size + 1))
+    return "".join([*own[:begin], *own[begin + size :]])

@@ -88,7 +88,7 @@ def shown(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case Found():
-            return f"{per_cent(value.share)} ({value.of:,})" if value.of else "-"
+            return f"{per_cent(value.share)} % ({value.of:,})" if value.of else "-"
         case int():
             return f"{value:,}"
         case float():
