@@ -31,6 +31,7 @@ class Degraded(StrEnum):
     CANDIDATES_CAPPED = "candidates_capped"
     MATCHES_CAPPED = "matches_capped"
     FEATURES_CAPPED = "features_capped"
+    UNCHECKED = "unchecked"  # the index was away, and the document was let through without a look
 
 
 class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):

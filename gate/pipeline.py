@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from gate.core.answers import Answer, Hit
@@ -197,11 +198,23 @@ class Pipeline:
             degraded=answer.degraded,
         )
 
-    def verdict_id(self, claim: Claim) -> str:
+    def unchecked(self, signed: Signed) -> list[Verdict]:
+        """What is said of documents that pass without a look, because the index is away; nothing is claimed for them.
+        Their verdicts have ids of their own, since a check-in of the same document may get another one later."""
+        answer = Answer(similar=False, relation=Relation.NEW, group=0, candidates=0, degraded=(Degraded.UNCHECKED,))
+        return [
+            msgspec.structs.replace(
+                self.verdict(claim, answer, {}, features=features), verdict_id=self.verdict_id(claim, b"unchecked")
+            )
+            for claim, features in zip(signed.claims, signed.features, strict=True)
+        ]
+
+    def verdict_id(self, claim: Claim, kind: bytes = b"") -> str:
         """The same document with the same content under the same profile has the same verdict, and the same id."""
         digest = self._begun.copy()
         digest.update(_measured(claim.document_id.encode()))
         digest.update(_measured(claim.content))
+        digest.update(kind)
         return digest.hexdigest()
 
 

@@ -30,10 +30,11 @@ from gate.index.store import Held, Holder, Record
 from gate.index.walk import Walkable
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
-from gate.pipeline import Pipeline, admit, batches, run_now
+from gate.pipeline import Pipeline, Signed, admit, batches, run_now
 
 if TYPE_CHECKING:
     from gate.index.redis.connect import Redising
+    from gate.index.redis.link import Watcher
 
 T = TypeVar("T")
 
@@ -84,6 +85,7 @@ class Gate:
         secret: bytes = b"",
         limits: Limits | None = None,
         redis: Redising | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """
         profile: the name of a built-in one, a .toml file, or a `Profile`.
@@ -91,6 +93,7 @@ class Gate:
                  redis+sentinel://, redis+cluster://); made if it is not there. None keeps it in memory.
         secret:  a seed of at most 64 bytes, without which nobody can make two texts collide on purpose. An index opens
                  only with the secret that it was made with.
+        watcher: is told of every round trip to a server, for metrics.
         """
         self.profile = chosen_profile(profile)
         self.limits = _checked(limits or Limits())
@@ -98,6 +101,7 @@ class Gate:
             raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
         self.method = method_of(self.profile, secret, max_features=self.limits.max_features)
         self._secret = secret
+        self._watcher = watcher
         self._runner: asyncio.Runner | None = None
         self._together: Together = in_turn
         if _is_url(index):
@@ -128,6 +132,7 @@ class Gate:
             room=self.method.room,
             max_bucket=limit,
             settings=redis,
+            watcher=self._watcher,
         )
 
     def _index(self, method: Method, profile: Profile) -> Index:
@@ -175,6 +180,19 @@ class Gate:
             signed = self.pipeline.sign(batch)
             verdicts += self._run(self.pipeline.check_in(signed) if enter else self.pipeline.check(signed))
         return verdicts
+
+    def sign(self, documents: Sequence[CheckIn]) -> Signed:
+        """The first half of `check_in`, for one batch of admitted documents: busy, and free to run on another thread
+        than the rest, while `enter` works on the batch before."""
+        return self.pipeline.sign(documents)
+
+    def enter(self, signed: Signed) -> list[Verdict]:
+        """The second half of `check_in`."""
+        return self._run(self.pipeline.check_in(signed))
+
+    def unchecked(self, signed: Signed) -> list[Verdict]:
+        """What to say instead while the index is away, where documents may pass without a look."""
+        return self.pipeline.unchecked(signed)
 
     # Looking
 

@@ -82,7 +82,6 @@ def test_every_setting_can_be_set_on_every_layer() -> None:
     )
     assert settings.working == Working(
         delivery="exactly_once",
-        linger_seconds=0.0,
         batch_bytes=1000,
         on_index_unavailable="pass_unchecked",
         drain_seconds=3.0,
@@ -133,7 +132,6 @@ def test_every_field_of_the_settings_has_a_setting_and_every_setting_an_origin()
         ("http_port = 65536", "at most 65535"),
         ("log_level = 'loud'", "choose one of debug, error, info, warning"),
         ("log_format = 'xml'", "choose one of console, json"),
-        ("linger_seconds = -1", "give a number at least 0"),
         ("kafka_broker = 'a'", "did you mean `kafka_brokers`?"),
     ],
 )

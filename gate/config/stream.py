@@ -51,7 +51,6 @@ KAFKA: dict[str, Any] = {
 WORKING: dict[str, Any] = {
     "delivery": Delivery,
     "on_index_unavailable": OnIndexUnavailable,
-    "linger_seconds": Annotated[float, Meta(ge=0)],
     "batch_bytes": Annotated[int, Meta(ge=1)],
     "drain_seconds": Seconds,
 }

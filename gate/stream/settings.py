@@ -52,9 +52,8 @@ class Working:
 
     delivery: Delivery = "at_least_once"
     on_index_unavailable: OnIndexUnavailable = "wait"
-    linger_seconds: float = 0.005  # how long a batch that is not full waits for more; an idle gate answers at once
     batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
-    under_way: int = 3  # batches between poll and commit: one decoded and signed, one in the index, one being sent
+    under_way: int = 4  # batches between poll and commit; each stage works on another one
     drain_seconds: float = 20.0  # how long a worker may take to finish what it has begun when it is told to stop
 
 

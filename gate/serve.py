@@ -1,0 +1,69 @@
+"""One worker process: from settings to a gate, a desk and a member of the consumer group."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+from gate.config import Settings
+from gate.config.index import MEMORY
+from gate.errors import ConfigError
+from gate.index.redis.connect import is_redis_url
+from gate.observe import Observer, Readiness
+from gate.service import Gate
+from gate.stream.desk import Desk
+from gate.stream.worker import Worker
+
+SWITCH_SECONDS = 0.001  # how long a busy thread may keep the others from the interpreter: the event loop is one of them
+
+
+def check(settings: Settings) -> None:
+    """What can be told to be wrong before any process begins."""
+    if settings.kafka is None:
+        raise ConfigError("kafka: no brokers are named; give --kafka HOST:PORT, or set kafka_brokers")
+    if settings.serving.workers > 1 and not is_redis_url(settings.index):
+        raise ConfigError(
+            f"workers: {settings.serving.workers} workers need an index that they share: name a Redis with --redis or "
+            "--index, or run one worker"
+        )
+
+
+async def work(settings: Settings, observer: Observer, readiness: Readiness) -> None:
+    """Be a worker until SIGTERM or SIGINT comes; a second one does not wait for what is under way."""
+    if settings.kafka is None:
+        raise ConfigError("kafka: no brokers are named")
+    sys.setswitchinterval(SWITCH_SECONDS)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _told, stop, number)
+
+    def open_gate() -> Gate:
+        return Gate(
+            settings.profile,
+            index=None if settings.index == MEMORY else settings.index,
+            secret=settings.secret.value,
+            limits=settings.limits,
+            redis=settings.redis,
+            watcher=observer,
+        )
+
+    desk = Desk(
+        open_gate,
+        limits=settings.limits,
+        topics=settings.kafka.topics,
+        on_index_unavailable=settings.working.on_index_unavailable,
+        content_root=settings.content_root,
+        observer=observer,
+    )
+    worker = Worker(
+        settings.kafka, settings.working, desk, limits=settings.limits, observer=observer, readiness=readiness
+    )
+    await worker.run(stop)
+
+
+def _told(stop: asyncio.Event, number: int) -> None:
+    if stop.is_set():
+        os._exit(128 + number)
+    stop.set()
