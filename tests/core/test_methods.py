@@ -29,6 +29,7 @@ PROFILES = st.builds(
     bins=st.sampled_from([32, 64]),
     bands=st.integers(1, 4),
     rows=st.integers(1, 8),
+    family=st.sampled_from(["one-permutation", "modular", "multiplicative", "murmur3"]),
     min_features=st.sampled_from([1, 8]),
 )
 
@@ -179,6 +180,25 @@ def test_measures_are_those_of_the_definition(data: st.DataObject, name: str, bi
             shared = resemblance / (1 + resemblance) * sum(sizes)
             assert measures.resemblance[i] == pytest.approx(resemblance)
             assert measures.left_in_right[i] == pytest.approx(min(shared / max(sizes[0], 1), 1.0))
+
+
+@pytest.mark.parametrize("name", ["minhash", "hybrid"])
+def test_sizes_that_differ_too_much_bound_the_resemblance_but_not_the_containment(name: str) -> None:
+    text = " ".join(f"word{i}" for i in range(80))
+    plain = Profile(name="p", method=name)
+    bodies = method_of(plain).sign(normalise([text, " ".join(text.split()[:70])])).bodies
+    free = method_of(plain).compare(bodies[:1], bodies[1:])
+    bound = method_of(msgspec.structs.replace(plain, length_filter=True))
+    forth, back = bound.compare(bodies[:1], bodies[1:]), bound.compare(bodies[1:], bodies[:1])
+    assert free.resemblance is not None
+    assert forth.resemblance is not None
+    assert back.resemblance is not None
+    assert forth.resemblance[0] == back.resemblance[0] == min(free.resemblance[0], 68 / 78)
+    low = [body[:-132] + (1000).to_bytes(4, "little") + body[-128:] for body in bodies[:1]]  # a size that cannot be
+    assert bound.compare(bodies[:1], low).resemblance == pytest.approx(78 / 1000)
+    assert free.left_in_right is not None
+    assert forth.left_in_right is not None
+    assert free.left_in_right[0] == forth.left_in_right[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
