@@ -11,10 +11,10 @@ from gate.config import Settings
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
 from gate.index.redis.connect import is_redis_url
-from gate.observe import Observer, Readiness
 from gate.service import Gate
 from gate.stream.desk import Desk
 from gate.stream.worker import Worker
+from gate.supervisor import Post, run
 
 SWITCH_SECONDS = 0.001  # how long a busy thread may keep the others from the interpreter: the event loop is one of them
 
@@ -30,14 +30,21 @@ def check(settings: Settings) -> None:
         )
 
 
-async def work(settings: Settings, observer: Observer, readiness: Readiness) -> None:
+def serve(settings: Settings) -> int:
+    """Work until told to stop, in as many processes as are asked for. Returns the exit code."""
+    check(settings)
+    return run(work, settings, serving=settings.serving, drain_seconds=settings.working.drain_seconds)
+
+
+async def work(settings: Settings, post: Post) -> None:
     """Be a worker until SIGTERM or SIGINT comes; a second one does not wait for what is under way."""
     if settings.kafka is None:
         raise ConfigError("kafka: no brokers are named")
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, _told, stop, number)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # where a supervisor hears it and passes it on
+            asyncio.get_running_loop().add_signal_handler(number, _told, stop, number)
 
     def open_gate() -> Gate:
         return Gate(
@@ -46,7 +53,7 @@ async def work(settings: Settings, observer: Observer, readiness: Readiness) -> 
             secret=settings.secret.value,
             limits=settings.limits,
             redis=settings.redis,
-            watcher=observer,
+            watcher=post.observer,
         )
 
     desk = Desk(
@@ -55,10 +62,15 @@ async def work(settings: Settings, observer: Observer, readiness: Readiness) -> 
         topics=settings.kafka.topics,
         on_index_unavailable=settings.working.on_index_unavailable,
         content_root=settings.content_root,
-        observer=observer,
+        observer=post.observer,
     )
     worker = Worker(
-        settings.kafka, settings.working, desk, limits=settings.limits, observer=observer, readiness=readiness
+        settings.kafka,
+        settings.working,
+        desk,
+        limits=settings.limits,
+        observer=post.observer,
+        readiness=post.readiness,
     )
     await worker.run(stop)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 import click
 import msgspec
@@ -56,6 +56,12 @@ DEAD_LETTERED = "dead_lettered"
     help="Where content_uri may point to. Default: the folder of the events, or the current one for stdin.",
 )
 @click.option("--quiet", is_flag=True, help="No progress, and no summary at the end.")
+@click.option("--kafka", "kafka_brokers", metavar="HOST:PORT,...", help="Read topics of these brokers, not files.")
+@click.option("--redis", metavar="URL", help="The same as --index, for an index that many workers share.")
+@click.option("--workers", metavar="N", type=int, help="With --kafka: processes to work in. Default: 1.")
+@click.option(
+    "--http-port", metavar="PORT", type=int, help="With --kafka: answer /healthz, /readyz and /metrics on this port."
+)
 @common()
 def run(
     inputs: tuple[Path, ...],
@@ -64,13 +70,18 @@ def run(
     dead_letters: Path | None,
     content_root: Path | None,
     quiet: bool,
+    kafka_brokers: str | None,
+    redis: str | None,
+    workers: int | None,
+    http_port: int | None,
     options: Options,
 ) -> None:
-    """Judge a stream of events: JSON Lines in, one verdict a line out.
+    """Judge a stream of events: JSON Lines in, one verdict a line out; or topics of Kafka, until told to stop.
 
     \b
       gate run events.jsonl -o verdicts.jsonl --index gate.sqlite
       zcat archive.jsonl.gz | gate run --dead-letters dead.jsonl > verdicts.jsonl
+      gate run --kafka localhost:9092 --redis redis://localhost:6379/0 --workers 2 --http-port 9400
 
     \b
     An event is one object a line, a check-in or a delete:
@@ -83,8 +94,20 @@ def run(
     FILES, or with -, standard input is read. With --json, what goes to stderr is JSON too.
 
     With --index a run may be stopped and begun again at any time: what was judged before gets the same verdict.
+
+    With --kafka (or kafka_brokers in the settings, and no FILES), events are read from topics by a consumer group, and
+    verdicts, dead letters and, where you name topics for them, accepted and quarantined documents go to topics.
+    `gate topics create` makes them, `gate config` shows the settings (kafka_..., delivery, on_index_unavailable).
+    SIGTERM finishes what is under way, commits, and ends.
     """
-    settings = load(options, dead_letters=dead_letters, content_root=content_root)
+    if redis is not None and options.flags.get("index") is not None:
+        raise ConfigError("--redis: --index is given too; they are the same, so name one")
+    own = {"kafka_brokers": kafka_brokers, "index": redis, "workers": workers, "http_port": http_port}
+    settings = load(options, dead_letters=dead_letters, content_root=content_root, **own)
+    if settings.kafka is not None and not inputs:
+        _serve(settings, output)
+    if kafka_brokers is not None or workers is not None or http_port is not None:
+        raise ConfigError("--kafka, --workers, --http-port: are for topics; leave out the FILES, or these")
     _keep_apart(inputs, output, settings)
     source = Source(inputs or (Path(jsonl.STDIN),), settings)
     shown = not (quiet or options.json) and (output is not None or not sys.stdout.isatty())
@@ -104,6 +127,14 @@ def run(
         work.summarise()
     if work.counts[DEAD_LETTERED]:
         sys.exit(SOME_FAILED)
+
+
+def _serve(settings: Settings, output: Path | None) -> NoReturn:
+    from gate.serve import serve  # the clients of Kafka take time to import, and few commands need them
+
+    if output is not None or settings.dead_letters is not None:
+        raise ConfigError("--output, --dead-letters: with --kafka answers go to topics; leave these out")
+    sys.exit(serve(settings))
 
 
 def _keep_apart(inputs: tuple[Path, ...], output: Path | None, settings: Settings) -> None:

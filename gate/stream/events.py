@@ -62,7 +62,7 @@ class Outgoing:
     topic: str
     key: bytes | None
     value: bytes | None
-    headers: Headers
+    headers: list[tuple[str, bytes]]
 
 
 def place_of(record: Record) -> Place:
@@ -135,30 +135,30 @@ def answers(
 ) -> Iterator[Outgoing]:
     """The verdict, and the document itself on its further way, where there is one for it."""
     told = VerdictEvent.of(verdict, source=place_of(record), checked_in_at=event.checked_in_at)
-    headers = (
+    headers = [
         *_CLOUD_EVENTS,
         ("ce_id", verdict.verdict_id.encode()),
         ("ce_type", b"gate.verdict"),
         ("ce_source", f"/gate/{verdict.profile}".encode()),
         *_carried(record),
-    )
+    ]
     key = verdict.document_id.encode()
     yield Outgoing(topics.verdicts, key, encode(told), headers)
     onward = topics.quarantine if verdict.similar else topics.accepted
     if onward is not None and route:
-        yield Outgoing(onward, record.key, record.value, record.headers)
+        yield Outgoing(onward, record.key, record.value, list(record.headers))
 
 
 def dead_letter(record: Record, rejected: Rejected, topics: Topics, *, keep_original: bool = True) -> Outgoing:
     """With the record's own key and headers, and its original where that can be held, so that it can be sent again."""
-    headers = (
+    headers = [
         *(pair for pair in record.headers if not pair[0].startswith("ce_") and pair[0] != "content-type"),
         *_CLOUD_EVENTS,
         ("ce_id", str(rejected.place).encode()),
         ("ce_type", b"gate.dead_letter"),
         ("ce_source", b"/gate"),
         ("gate_reason", rejected.error.code.encode()),
-    )
+    ]
     letter = encode(rejected.dead_letter(keep_original=keep_original))
     return Outgoing(topics.dead_letters, record.key, letter, headers)
 

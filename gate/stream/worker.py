@@ -87,7 +87,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         except Stopped:
             pass
         except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None  # the stage that failed; the others were ended for its sake
+            raise _first(group) from None  # of the stage that failed; the others were ended for its sake
         finally:
             stopping.cancel()
             await self._close()
@@ -278,3 +278,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _on(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(executor, work)
+
+
+def _first(error: BaseException) -> BaseException:
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

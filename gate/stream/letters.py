@@ -1,0 +1,93 @@
+"""Dead letters: what a record of that topic says, and the record that it was before.
+
+Pure, but for `originals`, which asks the broker for records whose letters hold no copy of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from msgspec import UNSET
+
+from gate.stream.admin import asked
+from gate.stream.events import Outgoing, Record
+from gate.stream.settings import Kafka
+from gate.wire import DeadLetter
+
+UNREADABLE = "unreadable"  # the reason of a letter that is none
+FETCH_MS = 2000
+
+_decoder = msgspec.json.Decoder(DeadLetter)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A record of the dead-letter topic; `told` is None where it is no dead letter."""
+
+    record: Record
+    told: DeadLetter | None
+
+    @property
+    def reason(self) -> str:
+        return UNREADABLE if self.told is None else self.told.reason
+
+    @property
+    def name(self) -> str:
+        """How it is picked: its partition and offset among the dead letters."""
+        return f"{self.record.partition}:{self.record.offset}"
+
+
+def read_letter(record: Record) -> Letter:
+    try:
+        return Letter(record, _decoder.decode(record.value or b""))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Letter(record, None)
+
+
+def is_own(header: str) -> bool:
+    """Whether a header of a letter is the letter's, and not its original's."""
+    return header.startswith(("ce_", "gate_")) or header == "content-type"
+
+
+def original_of(letter: Letter) -> Outgoing | None:
+    """The record that a letter holds, as it can be sent again; None where it holds none."""
+    told = letter.told
+    if told is None or told.place is None or told.place.topic is None:
+        return None
+    if told.original is not UNSET:
+        value = told.original.encode()
+    elif told.original_base64 is not UNSET:
+        value = told.original_base64
+    else:
+        return None
+    headers = tuple(pair for pair in letter.record.headers if not is_own(pair[0]))
+    return Outgoing(told.place.topic, letter.record.key, value, headers)
+
+
+async def original_at(kafka: Kafka, consumer: AIOKafkaConsumer, letter: Letter) -> Outgoing | None:
+    """The record at the place that a letter names; None where it is no longer there."""
+    place = letter.told.place if letter.told else None
+    if place is None or place.topic is None or place.partition is None or place.offset is None:
+        return None
+    partition = TopicPartition(place.topic, place.partition)
+    first = await asked(kafka, lambda: consumer.beginning_offsets([partition]))
+    last = await asked(kafka, lambda: consumer.end_offsets([partition]))
+    if not first[partition] <= place.offset < last[partition]:
+        return None
+    consumer.assign([partition])
+    consumer.seek(partition, place.offset)
+    found = await asked(kafka, lambda: consumer.getmany(partition, timeout_ms=FETCH_MS, max_records=1))
+    for record in found.get(partition, ()):
+        if record.offset == place.offset:
+            return Outgoing(place.topic, record.key, record.value, tuple(record.headers))
+    return None
+
+
+def chosen(letter: Letter, *, reasons: Iterable[str], names: Iterable[str]) -> bool:
+    """Whether a letter is one of those that are asked for; all are, where nothing is."""
+    if names:
+        return letter.name in names
+    return not reasons or letter.reason in reasons
