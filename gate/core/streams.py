@@ -304,20 +304,25 @@ def soundex_tokens(found: Words, seed: int) -> Tokens:
     lose most of what it says (Soundex of a Russian word is nothing), so its own hash is kept.
     """
     hashes = chained(found.data, found.begins, found.lengths, seed)
-    memo = _memo_of(seed)
-    tokens, missing = memo.look_up(hashes)
-    if missing.size:
-        distinct, first, inverse = np.unique(hashes[missing], return_index=True, return_inverse=True)
-        codes = _soundex_codes(found, missing[first])
-        memo.learn(distinct, codes)
-        tokens[missing] = codes[inverse]
-    # A code of four ASCII characters is kept as its chunk; 0 says that there is none.
+    tokens = soundex_codes(found, hashes, seed)
     verbatim = np.flatnonzero(tokens == 0)
     if seed:
         tokens ^= np.uint64(seed)
     fmix64(tokens)
     tokens[verbatim] = hashes[verbatim]
     return Tokens(tokens, found.starts)
+
+
+def soundex_codes(found: Words, hashes: Hashes, seed: int) -> Hashes:
+    """The code of each word, its four ASCII characters as one chunk; 0: it has none. `hashes` are those of words."""
+    memo = _memo_of(seed)
+    codes, missing = memo.look_up(hashes)
+    if missing.size:
+        distinct, first, inverse = np.unique(hashes[missing], return_index=True, return_inverse=True)
+        learnt = _soundex_codes(found, missing[first])
+        memo.learn(distinct, learnt)
+        codes[missing] = learnt[inverse]
+    return codes
 
 
 def _soundex_codes(found: Words, places: NDArray[np.int64]) -> Hashes:

@@ -83,7 +83,7 @@ def drop_vowels(texts: Texts) -> Texts:
 def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
     """Leave out each stop word and the space behind it."""
     found = words(texts)
-    stops = _stops(word_tokens(found, 0).hashes, stop_words)
+    stops = is_stop(word_tokens(found, 0).hashes, stop_words)
     begins, lengths = found.begins[stops], found.lengths[stops]
     size = found.data.size - 8
     gone = np.zeros(size + 1, dtype=np.int8)
@@ -99,21 +99,26 @@ def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
 
 def drop_stop_words(tokens: Tokens, plain: Hashes, stop_words: Sequence[str]) -> Tokens:
     """Leave out the tokens of stop words; `plain` are the unseeded hashes of the words that the tokens stand for."""
-    return tokens.only(~_stops(plain, stop_words))
+    return tokens.only(~is_stop(plain, stop_words))
 
 
 def drop_repeats(tokens: Tokens) -> Tokens:
     """Keep each token where it stands first in its text."""
+    return tokens.only(stands_first(tokens))
+
+
+def stands_first(tokens: Tokens) -> NDArray[np.bool_]:
+    """Which tokens are not the same as an earlier one of their text."""
     order = np.argsort(tokens.hashes, kind="stable")
     documents = np.repeat(np.arange(tokens.starts.size - 1), np.diff(tokens.starts))[order]
     hashes = tokens.hashes[order]
     keep = np.ones(order.size, dtype=np.bool_)
     # Equal tokens are side by side, in the order of their places and so of their texts.
     keep[order[1:]] = (hashes[1:] != hashes[:-1]) | (documents[1:] != documents[:-1])
-    return tokens.only(keep)
+    return keep
 
 
-def _stops(plain: Hashes, stop_words: Sequence[str]) -> NDArray[np.bool_]:
+def is_stop(plain: Hashes, stop_words: Sequence[str]) -> NDArray[np.bool_]:
     """Which hashes are those of stop words: a sieve of their top bits first, and the few that pass are looked up."""
     listed, sieve = _stop_list(tuple(stop_words))
     stops: NDArray[np.bool_] = sieve[plain >> np.uint64(48)]
