@@ -136,6 +136,9 @@ class Observer:
         """Which settings it works with: names and numbers, no secrets."""
         self._log.info("worker.started", version=_version(), pid=os.getpid(), **settings)
 
+    def listening(self, host: str, port: int) -> None:
+        self._log.info("health.served", host=host, port=port)
+
     def stopping(self, reason: str) -> None:
         self._log.info("worker.stopping", reason=reason)
 
@@ -312,6 +315,40 @@ class Readiness:
     @property
     def ready(self) -> bool:
         return not self.reasons()
+
+
+class Oversight:
+    """What a supervisor tells of its workers."""
+
+    def __init__(self, registry: CollectorRegistry, *, workers: int) -> None:
+        self._log = get_logger()
+        Gauge("gate_workers_wanted", "Workers that there should be.", registry=registry).set(workers)
+        self._running = Gauge("gate_workers_running", "Workers that there are.", registry=registry)
+        self._restarts = Count("gate_worker_restarts_total", "Workers begun again.", ["worker"], registry=registry)
+        for number in range(workers):
+            self._restarts.labels(str(number))
+
+    def listening(self, host: str, port: int) -> None:
+        self._log.info("health.served", host=host, port=port)
+
+    def began(self, worker: int, pid: int, *, again: bool) -> None:
+        self._running.inc()
+        if again:
+            self._restarts.labels(str(worker)).inc()
+        self._log.info("worker.restarted" if again else "worker.begun", worker=str(worker), pid=pid)
+
+    def ended(self, worker: int, code: int, *, seconds: float, next_seconds: float | None) -> None:
+        """`next_seconds`: when it begins again; None: it does not."""
+        self._running.dec()
+        log = self._log.info if code == 0 or next_seconds is None else self._log.error
+        wait = {} if next_seconds is None else {"next_seconds": round(next_seconds, 3)}
+        log("worker.ended", worker=str(worker), code=code, seconds=round(seconds, 3), **wait)
+
+    def stopping(self, reason: str) -> None:
+        self._log.info("supervisor.stopping", reason=reason)
+
+    def killed(self, worker: int, reason: str) -> None:
+        self._log.error("worker.killed", worker=str(worker), reason=reason)
 
 
 class ProcessFacts(Collector):

@@ -74,9 +74,10 @@ async def ticking(tick: Callable[[float], None], *, every_seconds: float = TICK_
 
     async def go_on() -> None:
         while True:
-            tick(time.monotonic())
             await asyncio.sleep(every_seconds)
+            tick(time.monotonic())
 
+    tick(time.monotonic())
     task = asyncio.create_task(go_on())
     try:
         yield
