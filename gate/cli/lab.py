@@ -15,7 +15,9 @@ from rich.text import Text
 
 from gate.cli import files, show
 from gate.cli.frame import HELP_WIDTH, complain, emit
+from gate.config.profiles import chosen_profile
 from gate.config.reading import allowed, shown
+from gate.core.profile import Profile
 from gate.errors import BadDocument, ConfigError
 from gate.lab import corpora, draw, report
 from gate.lab.experiments import EXPERIMENTS
@@ -212,13 +214,44 @@ def _flag(field: structs.FieldInfo) -> click.Option:
     """An option of the command line for an option of an experiment. Values are checked all at once, later."""
     return click.Option(
         [f"--{field.name.replace('_', '-')}", field.name],
-        metavar="N,N,..." if _is_list(field) else "VALUE",
+        metavar=_metavar(field),
         help=f"{_description(field)} Default: {report.shown_option(field.default)}.",
     )
 
 
+def _metavar(field: structs.FieldInfo) -> str:
+    if _lists_profiles(field):
+        return "NAME,FILE,..."
+    info = _bare(field)
+    match info.item_type if isinstance(info, inspect.VarTupleType) else info:
+        case inspect.LiteralType(values=values):
+            word = "|".join(map(str, values))
+        case inspect.BoolType():
+            word = "true|false"
+        case inspect.IntType() | inspect.FloatType():
+            word = "N"
+        case _:
+            word = "TEXT"
+    return f"{word},..." if _is_list(field) else word
+
+
 def _is_list(field: structs.FieldInfo) -> bool:
     return isinstance(_bare(field), inspect.VarTupleType)
+
+
+def _lists_profiles(field: structs.FieldInfo) -> bool:
+    info = _bare(field)
+    return isinstance(info, inspect.VarTupleType) and getattr(info.item_type, "cls", None) is Profile
+
+
+def _profiles(names: Any, problems: list[str]) -> tuple[Profile, ...]:
+    found = []
+    for name in names:
+        try:
+            found.append(chosen_profile(name))
+        except ConfigError as exc:
+            problems += exc.problems
+    return tuple(found)
 
 
 def _bare(field: structs.FieldInfo) -> inspect.Type:
@@ -242,6 +275,9 @@ def _options(experiment: Experiment, given: dict[str, str]) -> Options:
         raw: object = given[field.name]
         if _is_list(field):
             raw = [part.strip() for part in str(raw).split(",") if part.strip()]
+        if _lists_profiles(field):
+            values[field.name] = _profiles(raw, problems)
+            continue
         try:
             values[field.name] = msgspec.convert(raw, field.type, strict=False)
         except msgspec.ValidationError:

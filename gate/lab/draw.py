@@ -82,7 +82,7 @@ def _plot(axes: Axes, plot: Plot) -> None:
 def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
-    marker = MARKERS[number % len(MARKERS)]
+    marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # not the same twice with one colour
     how: dict[str, Any] = {"color": colour, "label": series.label}
     match plot.kind:
         case "bars":

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from gate.lab import roth_2013
+from gate.lab import quality, roth_2013
 from gate.lab.frame import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (roth_2013.EXPERIMENT,)}
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        quality.EXPERIMENT,
+        roth_2013.EXPERIMENT,
+    )
+}

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 
+from gate.core.plan import changed
 from gate.core.streams import SPACELESS
 from gate.errors import ConfigError
+from gate.lab.truth import GRAM, Documents
 
 _ALONE = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS)
 _PIECE = re.compile(rf"(?:[{_ALONE}]|(?:(?![{_ALONE}])\w)+)\W*")
 LEAST_WORDS = 2  # of a text that anything can be done to
+FEW_WORDS = 20  # with fewer, one edit leaves little of the shingles
+LEVELS = (0.97, 0.95, 0.92, 0.88, 0.85, 0.82, 0.78, 0.75, 0.72, 0.65, 0.58, 0.5)  # J of the copies that are planted
 
 
 class Edit(StrEnum):
@@ -79,6 +84,27 @@ def part(text: str, share: float, rng: np.random.Generator) -> str:
     size = max(1, round(share * len(own)))
     begin = int(rng.integers(0, len(own) - size + 1))
     return "".join(own[begin : begin + size])
+
+
+def with_copies(documents: Documents, share: float, rng: np.random.Generator) -> Documents:
+    """The documents, and edited copies of a share of them behind them, as far apart as `LEVELS` says, more or less.
+
+    How far exactly is counted afterwards: the truth of the new set is exact like that of any other.
+    """
+    fit = [i for i in rng.permutation(len(documents)).tolist() if len(pieces(documents.texts[i])) >= FEW_WORDS]
+    words = vocabulary(documents.texts, rng)
+    ids, texts = list(documents.ids), list(documents.texts)
+    taken = set(ids)
+    for number, original in enumerate(fit[: max(1, round(share * len(documents)))]):
+        edit = (Edit.REPLACE, Edit.INSERT, Edit.DELETE, Edit.MOVE)[int(rng.integers(0, 4))]
+        level = changed(LEVELS[number % len(LEVELS)], GRAM)
+        name = f"{ids[original]}~{edit}"
+        while name in taken:
+            name += "~"
+        taken.add(name)
+        ids.append(name)
+        texts.append(edited(texts[original], edit, level, rng, words))
+    return replace(documents, ids=ids, texts=texts)
 
 
 def longer(text: str, share: float, rng: np.random.Generator) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
 from gate.lab.frame import Experiment, Found, Report, Table
 
@@ -103,7 +104,12 @@ def per_cent(share: float | None) -> str:
 
 
 def shown_option(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    """An option as it would be given."""
+    if isinstance(value, tuple):
+        return ",".join(map(shown_option, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.name if isinstance(value, Profile) else str(value)
 
 
 def comma_separated(table: Table) -> str:

@@ -6,8 +6,9 @@ stands in a set twenty times would outweigh everything else. What becomes of equ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +47,25 @@ class PairScores:
     documents: int
     met: dict[str, Found]  # by band: pairs that the index brings together
     called: dict[str, Found]  # by band: pairs that are called alike
-    planned: dict[str, float | None]  # by band: the recall of `met` that the plan expects of these very pairs
     candidates: int
     strangers: int  # candidates with J < .5
     precise: Found  # pairs called alike with J >= .5
     strict: Found  # pairs called alike with J >= the threshold less SLACK
+    # By band: the recall of `met` that the plan expects of these very pairs.
+    planned: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """All pairs that were brought together, the earlier document on the left, and which were called alike; what it
+    took is in seconds of the processor."""
+
+    left: Ints
+    right: Ints
+    yes: Flags
+    bodies: Sequence[bytes]  # none of a method that is not the gate's own
+    signing: float
+    finding: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,31 +141,50 @@ def in_bands(jaccards: Floats) -> dict[str, int]:
     return {band: int(((jaccards >= low) & (jaccards < high)).sum()) for band, (low, high) in BANDS.items()}
 
 
-def pairwise(documents: Documents, profile: Profile) -> PairScores:
-    """Score a profile over all pairs of a set."""
+def judged(documents: Documents, profile: Profile) -> Judged:
+    """Bring together and compare all pairs of a set, as the gate would."""
+    begun = process_time()
     method = method_of(profile)
     bodies = sign(method, documents.texts)
+    signed = process_time()
     left, right = meetings(method, bodies)
     verdicts = [alike(measures, profile) for measures in compared(method, bodies, left, right)]
-    yes = np.concatenate([*verdicts, np.empty(0, np.bool_)])
-    among = firsts(documents, left, right)
-    met = Candidates(left[among], right[among], documents.jaccard(left[among], right[among]))
-    called = met.only(yes[among])
+    return Judged(
+        left=left,
+        right=right,
+        yes=np.concatenate([*verdicts, np.empty(0, np.bool_)]),
+        bodies=bodies,
+        signing=signed - begun,
+        finding=process_time() - signed,
+    )
 
+
+def scored(documents: Documents, found: Judged, *, least: float = LEAST) -> PairScores:
+    """What was found, against the truth."""
+    left, right, yes = found.left, found.right, found.yes
+    among = firsts(documents, left, right)
+    of = documents.known if least >= LEAST else documents.jaccard
+    met = Candidates(left[among], right[among], of(left[among], right[among]))
+    called = met.only(yes[among])
     copies = np.flatnonzero(documents.first_equal != np.arange(len(documents)))
     equal = documents.first_equal[copies] + copies * len(documents)
     joined = left + right * len(documents)
-    least = LEAST if profile.resemblance is None else profile.resemblance - SLACK
     return PairScores(
         documents=int((documents.first_equal == np.arange(len(documents))).sum()),
         met=by_band(documents, met) | {EQUAL: Found(int(np.isin(equal, joined).sum()), len(copies))},
         called=by_band(documents, called) | {EQUAL: Found(int(np.isin(equal, joined[yes]).sum()), len(copies))},
-        planned=planned(documents, profile),
         candidates=len(met.left),
         strangers=int((met.jaccard < LEAST).sum()),
         precise=Found(int((called.jaccard >= LEAST).sum()), len(called.left)),
         strict=Found(int((called.jaccard >= least).sum()), len(called.left)),
     )
+
+
+def pairwise(documents: Documents, profile: Profile) -> PairScores:
+    """Score a profile over all pairs of a set."""
+    least = LEAST if profile.resemblance is None else profile.resemblance - SLACK
+    score = scored(documents, judged(documents, profile), least=least)
+    return replace(score, planned=planned(documents, profile))
 
 
 def planned(documents: Documents, profile: Profile) -> dict[str, float | None]:

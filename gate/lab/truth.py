@@ -134,6 +134,18 @@ class Documents:
         resembling: Floats = shared / np.maximum(union, 1)
         return resembling
 
+    def known(self, left: Ints, right: Ints) -> Floats:
+        """The J of pairs of first documents where it is LEAST or more, and 0 elsewhere; looked up, not counted."""
+        codes = self.pairs.left * len(self) + self.pairs.right
+        order = np.argsort(codes)
+        wanted = np.minimum(left, right) * len(self) + np.maximum(left, right)
+        places = np.minimum(np.searchsorted(codes[order], wanted), max(len(codes) - 1, 0))
+        if not len(codes):
+            return np.zeros(len(wanted))
+        there = order[places]
+        found: Floats = np.where(codes[there] == wanted, self.pairs.jaccard[there], 0.0)
+        return found
+
     @cached_property
     def alike(self) -> Pairs:
         """All pairs with LEAST <= J among all documents: those of the firsts, for every member of their groups."""

@@ -1,0 +1,329 @@
+"""Recall, precision and cost of profiles, beside other libraries, on documents whose resemblance is counted exactly.
+
+Where nothing is known of a corpus, edited copies of its own documents are planted, so that there is something to find
+at every resemblance. The truth is the same either way: J of the sets of 3-word shingles, of all pairs with J >= .5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from gate.core.methods import method_of
+from gate.core.plan import IDENTITY_BYTES, POSTING_BYTES
+from gate.core.profile import Profile
+from gate.core.profiles import BUILT_IN
+from gate.core.simhash import distance
+from gate.lab import peers
+from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.planting import with_copies
+from gate.lab.scores import BANDS, EQUAL, Judged, PairScores, in_bands, judged, scored
+from gate.lab.truth import LEAST, Documents, Floats, Ints, disagreements
+
+BITS = 64
+SHOWN_BITS = 45  # unrelated texts differ in half of the bits; far beyond, there is nothing to see
+SHOWN_RADII = 17
+QUANTILES = (0.05, 0.5, 0.95)
+NEAR = (3, 6, 12)
+UNRELATED = "< .5"
+
+
+class QualityOptions(Options, frozen=True, kw_only=True):
+    documents: Annotated[int, Meta(ge=2, description="Of a larger corpus, so many are drawn.")] = 2_000
+    profiles: Annotated[tuple[Profile, ...], Meta(description="Built-in profiles, or files with one.")] = tuple(
+        BUILT_IN.values()
+    )
+    plant: Annotated[
+        Literal["auto", "yes", "no"],
+        Meta(description="Plant edited copies; auto: where nothing is known of the corpus."),
+    ] = "auto"
+    copies: Annotated[float, Meta(gt=0.0, le=1.0, description="Share of the documents that get a copy.")] = 0.3
+    peers: Annotated[bool, Meta(description="Measure other libraries too, where they are installed.")] = True
+
+
+def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Report:
+    rng = np.random.default_rng(options.seed)
+    documents = sampled(corpus, options.documents, rng)
+    plants = options.plant == "yes" or (options.plant == "auto" and not (corpus.labels or corpus.clusters))
+    if plants:
+        documents = with_copies(documents, options.copies, rng)
+    for _ in progress(("truth",), "exact resemblance of all pairs"):
+        documents.pairs  # noqa: B018 - counted once, here, where the progress tells of it
+    scores: dict[str, PairScores] = {}
+    costs: dict[str, Row] = {}
+    prints: dict[str, NDArray[np.uint64]] = {}
+    for profile in progress(options.profiles, "profiles"):
+        found = judged(documents, profile)
+        scores[profile.ref] = scored(documents, found)
+        costs[profile.ref] = cost(profile, found, len(documents))
+        if fingerprints := prints_of(profile, found.bodies):
+            prints[profile.ref] = np.array(fingerprints, np.uint64)
+    missing: list[str] = []
+    for peer in peers.PEERS if options.peers else ():
+        if not peer.installed:
+            missing.append(peer.name)
+            continue
+        found = peers.judged(documents, peer, progress(documents.texts, peer.name))
+        scores[peer.name] = scored(documents, found)
+        costs[peer.name] = peer_cost(peer, found, len(documents))
+    tables = [
+        corpus_table(corpus, documents, planted=plants),
+        method_table(scores, costs, missing),
+        recall_table(scores),
+    ]
+    plots = [recall_plot(scores)]
+    curves = [Curve(documents, name, own) for name, own in distinct(prints).items()]
+    tables += [table for curve in curves for table in (curve.distances(), curve.radii())]
+    plots += [plot for curve in curves for plot in (curve.spread(), curve.recall())]
+    return Report(tables=tables, plots=plots, notes=notes(plants, missing, len(documents.pairs)))
+
+
+def sampled(corpus: Documents, count: int, rng: np.random.Generator) -> Documents:
+    """So many documents, in their order; versions of one work stay together, or there would be little to find."""
+    if len(corpus) <= count:
+        return corpus
+    works: dict[str, list[int]] = {}
+    for number, name in enumerate(corpus.ids):
+        works.setdefault(corpus.clusters.get(name, name), []).append(number)
+    names = list(works)
+    kept: list[int] = []
+    for at in rng.permutation(len(names)).tolist():
+        kept += works[names[at]][: count - len(kept)]
+        if len(kept) >= count:
+            break
+    kept.sort()
+    ids = [corpus.ids[number] for number in kept]
+    known = set(ids)
+    return replace(
+        corpus,
+        ids=ids,
+        texts=[corpus.texts[number] for number in kept],
+        labels=[label for label in corpus.labels if label.a in known and label.b in known],
+    )
+
+
+def prints_of(profile: Profile, bodies: Sequence[bytes]) -> list[int]:
+    """The fingerprint of each body, 0 of an empty one; nothing where the method has none."""
+    method = method_of(profile)
+    if not any(body and method.fingerprint(body) is not None for body in bodies[:100]):
+        return []
+    return [method.fingerprint(body) or 0 if body else 0 for body in bodies]
+
+
+def distinct(prints: dict[str, NDArray[np.uint64]]) -> dict[str, NDArray[np.uint64]]:
+    """One of those that have the same fingerprints: two profiles may differ in how they are found alone."""
+    seen: dict[bytes, str] = {}
+    for name, own in prints.items():
+        seen.setdefault(own.tobytes(), name)
+    return {name: prints[name] for name in seen.values()}
+
+
+def cost(profile: Profile, found: Judged, documents: int) -> Row:
+    bodies = sum(map(len, found.bodies)) / documents
+    postings = len(method_of(profile).postings(found.bodies)) / documents
+    return {
+        "how": f"{profile.method}, {profile.stream} in {profile.gram}s",
+        "signature, bytes": round(bodies),
+        "index, bytes": round(IDENTITY_BYTES + bodies + POSTING_BYTES * postings),
+        "signing, ms": found.signing / documents * 1000,
+        "finding, ms": found.finding / documents * 1000,
+    }
+
+
+def peer_cost(peer: peers.Peer, found: Judged, documents: int) -> Row:
+    """What its index takes cannot be told from outside, nor what part of the time was signing."""
+    return {
+        "how": peer.how,
+        "signature, bytes": peer.body_bytes,
+        "index, bytes": None,
+        "signing, ms": found.signing / documents * 1000,
+        "finding, ms": None,
+    }
+
+
+def corpus_table(corpus: Documents, documents: Documents, *, planted: bool) -> Table:
+    row: Row = {
+        "corpus": corpus.name,
+        "documents": len(documents),
+        "of them planted": len(documents) - min(len(corpus), len(documents)) if planted else 0,
+        "equal to an earlier one": len(documents) - len(set(documents.first_equal.tolist())),
+        **{f"pairs J {band}": count for band, count in in_bands(documents.pairs.jaccard).items()},
+        "labels": len(documents.labels),
+        "labels that disagree": disagreements(documents),
+    }
+    return Table(name="corpus", title="The documents, and the truth about them", rows=[row])
+
+
+def method_table(scores: dict[str, PairScores], costs: dict[str, Row], missing: Sequence[str]) -> Table:
+    rows: list[Row] = []
+    for name, score in scores.items():
+        rows.append(
+            {
+                "method": name,
+                "how": costs[name]["how"],
+                **{f"recall J {band}": score.called[band] for band in BANDS},
+                "precision": score.precise,
+                "false pairs": score.precise.of - score.precise.found,
+                "candidates a document": score.candidates / max(score.documents, 1),
+                **{key: value for key, value in costs[name].items() if key != "how"},
+            }
+        )
+    rows += [{"method": name, "how": "not installed"} for name in missing]
+    return Table(
+        name="methods",
+        title="What is called alike, and what it takes",
+        rows=rows,
+        note="Recall and precision are of pairs; precision is the share of pairs called alike with J >= .5. Time is of "
+        "the processor, a document, and a peer's holds signing and finding. Bytes are a document's, as the index is "
+        "defined; what a store needs beyond comes on top.",
+    )
+
+
+def recall_table(scores: dict[str, PairScores]) -> Table:
+    rows: list[Row] = [
+        {"method": name, "stage": stage, **{band: found[band] for band in (EQUAL, *BANDS)}}
+        for name, score in scores.items()
+        for stage, found in (("candidates", score.met), ("alike", score.called))
+    ]
+    return Table(name="recall", title="Recall by band of J: brought together, and called alike", rows=rows)
+
+
+def recall_plot(scores: dict[str, PairScores]) -> Plot:
+    bands = list(BANDS)[::-1]
+    series = []
+    for name, score in scores.items():
+        shares = [(float(i), score.called[band].share) for i, band in enumerate(bands)]
+        told = [(x, share) for x, share in shares if share is not None]
+        series.append(Series(label=name, x=[x for x, _ in told], y=[y for _, y in told]))
+    return Plot(
+        name="recall",
+        title="Recall of what is called alike, by resemblance",
+        x_label="J of the pair",
+        y_label="recall",
+        ticks=bands,
+        series=series,
+        y_range=(-0.02, 1.02),
+    )
+
+
+class Curve:
+    """How far apart the fingerprints of a profile are: of pairs alike, by band of J, and of all others."""
+
+    def __init__(self, documents: Documents, name: str, prints: NDArray[np.uint64]) -> None:
+        self.name = name
+        self.slug = name.partition("@")[0]
+        first = np.flatnonzero((documents.first_equal == np.arange(len(documents))) & (prints != 0))
+        kept = np.zeros(len(documents), np.bool_)
+        kept[first] = True
+        pairs = documents.pairs
+        among = kept[pairs.left] & kept[pairs.right]
+        apart = distance(prints[pairs.left[among]], prints[pairs.right[among]])
+        self.counts = _by_band(pairs.jaccard[among], apart)
+        every = np.zeros(BITS + 1, np.int64)
+        own = prints[first]
+        for i in range(1, len(own)):
+            every += np.bincount(distance(own[:i], int(own[i])), minlength=BITS + 1)
+        self.counts[UNRELATED] = every - np.bincount(apart, minlength=BITS + 1)
+
+    def distances(self) -> Table:
+        rows: list[Row] = []
+        for band, counts in self.counts.items():
+            total = int(counts.sum())
+            below = np.cumsum(counts)
+            row: dict[str, object] = {"J": band, "pairs": total}
+            for quantile in QUANTILES:
+                row[f"{quantile:.0%} up to"] = int(np.searchsorted(below, quantile * total)) if total else None
+            rows.append(row | {f"within {bits} bits": Found(int(below[bits]), total) for bits in NEAR})
+        title = f"Differing bits of fingerprints by band of J ({self.name})"
+        return Table(name=f"distances-{self.slug}", title=title, rows=rows)
+
+    def radii(self) -> Table:
+        below = {band: np.cumsum(counts) for band, counts in self.counts.items()}
+        rows: list[Row] = []
+        for radius in range(SHOWN_RADII):
+            near = {band: Found(int(own[radius]), int(own[-1])) for band, own in below.items()}
+            true = sum(found.found for band, found in near.items() if band != UNRELATED)
+            false = near[UNRELATED].found
+            rows.append(
+                {"k": radius}
+                | {f"recall J {band}": found for band, found in near.items() if band != UNRELATED}
+                | {"false pairs": false, "precision": Found(true, true + false)}
+            )
+        title = f"The k curve: what a radius of k bits finds ({self.name})"
+        return Table(name=f"k-{self.slug}", title=title, rows=rows)
+
+    def spread(self) -> Plot:
+        series = [
+            Series(
+                label=f"J {band}",
+                x=[float(d) for d in range(SHOWN_BITS)],
+                y=(counts / counts.sum())[:SHOWN_BITS].tolist(),
+            )
+            for band, counts in self.counts.items()
+            if counts.sum()
+        ]
+        return Plot(
+            name=f"distances-{self.slug}",
+            title=f"Distances of fingerprints by resemblance ({self.name})",
+            x_label="differing bits",
+            y_label="share of the pairs of the band",
+            series=series,
+        )
+
+    def recall(self) -> Plot:
+        radii = list(range(SHOWN_RADII))
+        below = {band: np.cumsum(counts) for band, counts in self.counts.items()}
+        series = [
+            Series(label=f"recall J {band}", x=radii, y=(own[:SHOWN_RADII] / own[-1]).tolist())
+            for band, own in below.items()
+            if band != UNRELATED and own[-1]
+        ]
+        true = sum((own[:SHOWN_RADII] for band, own in below.items() if band != UNRELATED), np.zeros(SHOWN_RADII))
+        called = true + below[UNRELATED][:SHOWN_RADII]
+        told = np.flatnonzero(called)
+        series.append(Series(label="precision", x=told.tolist(), y=(true[told] / called[told]).tolist()))
+        return Plot(
+            name=f"k-{self.slug}",
+            title=f"The k curve: recall and precision of a radius of k bits ({self.name})",
+            x_label="k: bits that may differ",
+            y_label="share",
+            series=series,
+            y_range=(-0.02, 1.02),
+        )
+
+
+def _by_band(jaccard: Floats, apart: NDArray[np.uint8]) -> dict[str, Ints]:
+    return {
+        band: np.bincount(apart[(jaccard >= low) & (jaccard < high)], minlength=BITS + 1)
+        for band, (low, high) in BANDS.items()
+    }
+
+
+def notes(planted: bool, missing: Sequence[str], pairs: int) -> list[str]:
+    said = [
+        f"There are {pairs:,} pairs with J >= {LEAST}, counted exactly over sets of 3-word shingles, among the first "
+        "of each group of equal documents.",
+    ]
+    if planted:
+        said.append(
+            "Nothing is known of this corpus, so copies were planted: words replaced, inserted, deleted or moved all "
+            "over the text. People edit in places and leave passages whole, so their copies are found more easily."
+        )
+    if missing:
+        said.append(f"Not installed, and so not measured: {', '.join(missing)} (pip install 'checkin-gate[bench]').")
+    return said
+
+
+EXPERIMENT = Experiment(
+    name="quality",
+    title="Recall, precision and cost of profiles, beside other libraries",
+    paper="-",
+    repeats="Our own: recall by resemblance, precision, candidates, bytes and time; distances of SimHash; the k curve",
+    run=run,
+    options=QualityOptions,
+)
