@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gate import __version__
-from gate.cli import compare, corpus, documents, index, lab, run, settings
+from gate.cli import compare, corpus, documents, index, lab, run, settings, stream
 from gate.cli.frame import HELP_WIDTH, Commands
 
 
@@ -40,6 +40,9 @@ for command in (
     documents.explain,
     documents.delete,
     index.index,
+    stream.topics,
+    stream.lag,
+    stream.deadletters,
     settings.plan,
     lab.lab,
     settings.config,

@@ -1,4 +1,4 @@
-"""`gate index rebuild`: fill a new index from what was kept of the stream, its check-ins or its verdicts."""
+"""`gate index rebuild`: fill a new index from what was kept of the stream: check-ins, verdicts, or the topic itself."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gate import wire
 from gate.cli import show
 from gate.cli.frame import SOME_FAILED, Options, common, load, open_empty, open_gate
 from gate.cli.run import DEAD_LETTERED, Source, Work
+from gate.cli.stream import brokers, need_kafka
 from gate.config import Settings
 from gate.config.index import MEMORY
 from gate.errors import BadDocument, ConfigError
@@ -24,6 +25,7 @@ from gate.model import Verdict
 from gate.service import Gate
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile
+from gate.stream.settings import Kafka
 from gate.wire import Place, Rejected, VerdictEvent
 
 OTHERWISE = "otherwise"  # verdicts that came out so
@@ -32,11 +34,12 @@ OTHERWISE = "otherwise"  # verdicts that came out so
 @click.command(short_help="Fill a new index from check-ins or verdicts.")
 @click.argument(
     "inputs",
-    metavar="FILES...",
+    metavar="[FILES...]",
     nargs=-1,
-    required=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
 )
+@click.option("--from-topic", is_flag=True, help="Read the check-ins from their topics, not from files.")
+@brokers
 @click.option("--resume", is_flag=True, help="Go on with a rebuild that was cut off.")
 @click.option("--dead-letters", metavar="FILE", type=click.Path(path_type=Path), help="As in gate run.")
 @click.option("--content-root", metavar="FOLDER", type=click.Path(path_type=Path), help="As in gate run.")
@@ -44,16 +47,19 @@ OTHERWISE = "otherwise"  # verdicts that came out so
 def rebuild(
     inputs: tuple[Path, ...],
     *,
+    from_topic: bool,
+    kafka: str | None,
     resume: bool,
     dead_letters: Path | None,
     content_root: Path | None,
     options: Options,
 ) -> None:
-    """Fill a new index from JSON Lines of check-ins, or of the verdicts on them.
+    """Fill a new index from JSON Lines of check-ins, or of the verdicts on them, or from the topic of check-ins.
 
     \b
       gate index rebuild events.jsonl --index redis://localhost:6379/0
       gate index rebuild verdicts.jsonl --profile simhash --index new.sqlite
+      gate index rebuild --from-topic --kafka localhost:9092 --index redis://localhost:6379/0
 
     Check-ins and deletes are judged again, in the order of the files, so the same documents pass as before. What cannot
     be judged is dead-lettered, as `gate run` does it, and the exit code is 1.
@@ -62,8 +68,13 @@ def rebuild(
     The lines have to be in the order of the check-ins, and deletes are not among them; a verdict that comes out
     otherwise is counted, and the exit code is 1. Other profiles are rebuilt from their check-ins, or carried over by
     `gate index export` and `import`.
+
+    A topic is read from its beginning to its end as of now, deletes included, in the order of time over all partitions.
+    Let the gate itself work on once this is done: from where it was, or from the beginning, which changes nothing.
     """
-    settings = load(options, dead_letters=dead_letters, content_root=content_root)
+    settings = load(options, dead_letters=dead_letters, content_root=content_root, kafka_brokers=kafka)
+    if from_topic == bool(inputs):
+        raise click.UsageError("give FILES, or --from-topic")
     told = [path for path in inputs if _holds_verdicts(path)]
     if told:
         with open_gate(settings, index=MEMORY) as trial:
@@ -73,8 +84,11 @@ def rebuild(
         letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
         nowhere = opened.enter_context(LineFile(Path(os.devnull)))
         bar = opened.enter_context(show.progress(quiet=options.json))
-        task = bar.add_task("rebuilding", total=sum(path.stat().st_size for path in inputs), documents=0)
+        task = bar.add_task("rebuilding", total=sum(path.stat().st_size for path in inputs) or None, documents=0)
         work = Work(gate, sink=nowhere, letters=letters, json=options.json)
+        if from_topic:
+            for read, total in _from_topics(need_kafka(settings), settings, work):
+                bar.update(task, documents=work.counts.total(), completed=read, total=total)
         before = 0
         for path in inputs:
             source = Source((path,), settings)
@@ -89,6 +103,22 @@ def rebuild(
     work.summarise()
     if work.counts[DEAD_LETTERED] or work.counts[OTHERWISE]:
         sys.exit(SOME_FAILED)
+
+
+def _from_topics(kafka: Kafka, settings: Settings, work: Work) -> Iterator[tuple[int, int]]:
+    """Judge all that the topics hold; how many records were read, of how many."""
+    from gate.stream.events import read_record  # here, as the library of Kafka is: few commands need it
+    from gate.stream.reading import read_in_time
+
+    limits = settings.limits
+    topics = read_in_time(
+        kafka, kafka.topics.check_ins, records=limits.batch_documents, size_bytes=settings.working.batch_bytes
+    )
+    with topics as (reading, batches):
+        total = sum(map(len, reading.spans.values()))
+        for batch in batches:
+            work.judge([read_record(record, limits=limits, content_root=settings.content_root) for record in batch])
+            yield reading.done, total
 
 
 class _Kind(msgspec.Struct):

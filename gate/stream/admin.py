@@ -89,7 +89,7 @@ class Admin:
         return await self._asked(ask)
 
     async def create(self, topic: NewTopic) -> bool:
-        """Make a topic. False: somebody else was first."""
+        """Make a topic, and wait until it is known and led. False: somebody else was first."""
 
         async def ask() -> bool:
             [(_, code, message)] = (await self._client.create_topics([topic])).topic_errors
@@ -106,7 +106,16 @@ class Admin:
                 raise error(message)
             return True
 
-        return await self._asked(ask)
+        async def is_led() -> None:
+            """The answer comes before all brokers know of it."""
+            [one] = await self._client.describe_topics([topic.name])
+            for code in (one["error_code"], *(part["error_code"] for part in one["partitions"])):
+                if code:
+                    raise errors.for_code(code)(topic.name)
+
+        made = await self._asked(ask)
+        await self._asked(is_led)
+        return made
 
     async def committed(self, group: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offsets at which a group goes on; partitions where it has not begun are left out."""

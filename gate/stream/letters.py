@@ -1,6 +1,6 @@
 """Dead letters: what a record of that topic says, and the record that it was before.
 
-Pure, but for `originals`, which asks the broker for records whose letters hold no copy of them.
+Pure, but for `original_at`, which asks the broker for a record whose letter holds no copy of it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def original_of(letter: Letter) -> Outgoing | None:
         value = told.original_base64
     else:
         return None
-    headers = tuple(pair for pair in letter.record.headers if not is_own(pair[0]))
+    headers = [pair for pair in letter.record.headers if not is_own(pair[0])]
     return Outgoing(told.place.topic, letter.record.key, value, headers)
 
 
@@ -82,7 +82,7 @@ async def original_at(kafka: Kafka, consumer: AIOKafkaConsumer, letter: Letter) 
     found = await asked(kafka, lambda: consumer.getmany(partition, timeout_ms=FETCH_MS, max_records=1))
     for record in found.get(partition, ()):
         if record.offset == place.offset:
-            return Outgoing(place.topic, record.key, record.value, tuple(record.headers))
+            return Outgoing(place.topic, record.key, record.value, list(record.headers))
     return None
 
 

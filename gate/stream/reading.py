@@ -154,7 +154,7 @@ def read_in_time(
     """`Reading.in_time` for a program that has no event loop: it turns only while the next records are asked for."""
     with asyncio.Runner() as runner:
         entered = reading(kafka, topics)
-        found = runner.run(entered.__aenter__())  # type: ignore[arg-type]  # it is a coroutine
+        found = runner.run(entered.__aenter__())
         try:
             steps = found.in_time(records=records, size_bytes=size_bytes)
 
@@ -167,4 +167,4 @@ def read_in_time(
 
             yield found, batches()
         finally:
-            runner.run(entered.__aexit__(None, None, None))  # type: ignore[arg-type]
+            runner.run(entered.__aexit__(None, None, None))

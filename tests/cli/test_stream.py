@@ -1,0 +1,323 @@
+"""`gate topics`, `gate lag`, `gate deadletters` and `gate index rebuild --from-topic`, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from click.testing import CliRunner, Result
+
+from gate.cli import main
+from gate.demo import BREAD, LIGHTHOUSE
+from gate.errors import BadDocument
+from gate.limits import Limits
+from gate.stream.events import Outgoing, dead_letter, read_record
+from gate.stream.settings import Topics
+from gate.wire import Rejected
+from load.brokers import Fresh, Guard, KafkaServer, kafka_server
+from load.servers import free_ports
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+CANARY = "marmalade"
+EDITED = LIGHTHOUSE.replace("three summers", "four summers")
+
+
+def gate(*arguments: str | Path, **environ: str) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)], env=environ)
+
+
+def done(*arguments: str | Path, code: int = 0) -> str:
+    result = gate(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Topics of one test, and the options that name them."""
+
+    brokers: str
+    group: str
+    topics: Topics
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        named = {
+            "kafka_group": self.group,
+            "kafka_topics": ",".join(self.topics.check_ins),
+            "kafka_verdict_topic": self.topics.verdicts,
+            "kafka_dead_letter_topic": self.topics.dead_letters,
+        }
+        return ("--kafka", self.brokers, *(word for key, name in named.items() for word in ("--set", f"{key}={name}")))
+
+    @property
+    def check_ins(self) -> str:
+        return self.topics.check_ins[0]
+
+    def send(self, *records: Outgoing, partitions: Sequence[int] = (), times: Sequence[int] = ()) -> None:
+        async def send() -> None:
+            async with AIOKafkaProducer(bootstrap_servers=self.brokers) as producer:
+                for n, one in enumerate(records):
+                    await producer.send_and_wait(
+                        one.topic,
+                        one.value,
+                        key=one.key,
+                        headers=list(one.headers),
+                        partition=partitions[n] if partitions else None,
+                        timestamp_ms=times[n] if times else None,
+                    )
+
+        asyncio.run(send())
+
+    def read(self, topic: str, count: int) -> list[Any]:
+        async def read() -> list[Any]:
+            async with AIOKafkaConsumer(
+                topic, bootstrap_servers=self.brokers, auto_offset_reset="earliest"
+            ) as consumer:
+                return [await consumer.getone() for _ in range(count)]
+
+        return asyncio.run(read())
+
+    def commit(self, offsets: dict[int, int]) -> None:
+        async def commit() -> None:
+            consumer = AIOKafkaConsumer(bootstrap_servers=self.brokers, group_id=self.group, enable_auto_commit=False)
+            async with consumer:
+                consumer.assign([TopicPartition(self.check_ins, number) for number in offsets])
+                await consumer.commit({TopicPartition(self.check_ins, number): at for number, at in offsets.items()})
+
+        asyncio.run(commit())
+
+    def bury(self, *raws: bytes, keep_original: bool = True) -> None:
+        """Send records, and write their dead letters as the worker would."""
+        self.send(*(Outgoing(self.check_ins, b"key", raw, [("traceparent", b"00-1-2-03")]) for raw in raws))
+        for record in self.read(self.check_ins, len(raws)):
+            rejected = read_record(record, limits=Limits())
+            if not isinstance(rejected, Rejected):
+                rejected = Rejected.of(BadDocument("made_up", "a reason"), record.value, place=rejected.place)
+            self.send(dead_letter(record, rejected, self.topics, keep_original=keep_original))
+
+
+def check_in(document_id: str, text: str) -> bytes:
+    return json.dumps({"document_id": document_id, "text": text}).encode()
+
+
+@pytest.fixture
+def stream(kafka: KafkaServer, fresh: Fresh) -> Stream:
+    topics = Topics(
+        check_ins=(fresh.topic("in", partitions=2),), verdicts=fresh.name("out"), dead_letters=fresh.topic("dead")
+    )
+    return Stream(kafka.brokers, fresh.group(), topics)
+
+
+# Topics
+
+
+def names(fresh: Fresh) -> tuple[str, ...]:
+    keys = ("kafka_topics", "kafka_verdict_topic", "kafka_dead_letter_topic", "kafka_quarantine_topic")
+    return tuple(word for key in keys for word in ("--set", f"{key}={fresh.name(key.split('_')[1])}"))
+
+
+def test_topics_are_made_once_and_then_left_as_they_are(kafka: KafkaServer, fresh: Fresh) -> None:
+    command = ("topics", "create", "--kafka", kafka.brokers, *names(fresh), "--json")
+    assert {row["state"] for row in lines(done(*command, "--check", code=1))} == {"missing"}
+    made = lines(done(*command, "--partitions", "3"))
+    assert [(row["what"], row["state"]) for row in made] == [
+        ("check-ins", "created"),
+        ("verdicts", "created"),
+        ("dead letters", "created"),
+        ("quarantine", "created"),
+    ]
+    assert {row["state"] for row in lines(done(*command, "--partitions", "3", "--check"))} == {"exists"}
+    other = lines(done(*command, "--partitions", "4", "--retention-days", "forever", "--compact"))
+    assert other[0]["differences"] == {
+        "partitions": {"is": "3", "wanted": "4"},
+        "cleanup.policy": {"is": "delete", "wanted": "compact"},
+        "retention.ms": {"is": str(7 * 86_400_000), "wanted": "-1"},
+    }
+    assert other[2]["differences"] == {"retention.ms": {"is": str(30 * 86_400_000), "wanted": "-1"}}
+
+
+def test_a_topic_for_documents_takes_a_record_of_32_mb(kafka: KafkaServer, fresh: Fresh) -> None:
+    named = names(fresh)
+    done("topics", "create", "--kafka", kafka.brokers, *named)
+
+    async def send() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=kafka.brokers, max_request_size=33 * 2**20)
+        async with producer:
+            await producer.send_and_wait(named[1].partition("=")[2], b"x" * (32 * 2**20 - 100))
+
+    asyncio.run(send())
+
+
+def test_more_copies_than_brokers_are_refused_in_the_words_of_the_broker(kafka: KafkaServer, fresh: Fresh) -> None:
+    result = gate("topics", "create", "--kafka", kafka.brokers, *names(fresh), "--replication", "2")
+    assert result.exit_code == 2
+    assert "replication factor" in result.stderr
+
+
+# Lag
+
+
+def test_lag_is_what_waits_behind_the_committed_offsets(stream: Stream) -> None:
+    stream.send(*[Outgoing(stream.check_ins, b"k", b"{}", [])] * 5, partitions=[0, 0, 0, 1, 1])
+    stream.commit({0: 2})
+    [told] = lines(done("lag", *stream.options, "--json"))
+    assert told["lag"] == 3
+    assert [(row["committed"], row["end"], row["lag"]) for row in told["partitions"]] == [(2, 3, 1), (None, 2, 2)]
+    assert done("lag", *stream.options, "--max", "3").endswith("3 waiting.\n")
+    done("lag", *stream.options, "--max", "2", code=1)
+
+
+# Dead letters
+
+
+def test_dead_letters_are_listed_with_their_reasons_and_no_text(stream: Stream) -> None:
+    stream.bury(CANARY.encode(), b'{"document_id": "a", "text": 7, "title": "%s"}' % CANARY.encode())
+    shown = done("deadletters", "list", *stream.options)
+    assert "bad_json" in shown
+    assert shown.endswith("2 dead letters: 1 bad_json, 1 bad_field.\n")
+    rows = lines(done("deadletters", "list", *stream.options, "--json", "--reason", "bad_field"))
+    assert [(row["letter"], row["document_id"]) for row in rows] == [("0:1", "a")]
+    assert rows[0]["place"].startswith(stream.check_ins)
+    assert CANARY not in shown + json.dumps(rows)
+    assert len(lines(done("deadletters", "list", *stream.options, "--json", "--last", "1"))) == 1
+
+
+def test_a_record_that_is_no_letter_is_listed_and_not_sent(stream: Stream) -> None:
+    stream.send(Outgoing(stream.topics.dead_letters, None, b"\xff" + CANARY.encode(), []))
+    assert "unreadable" in done("deadletters", "list", *stream.options)
+    assert done("deadletters", "replay", *stream.options, code=1) == "1 of another topic\n"
+
+
+@pytest.mark.parametrize("keep_original", [True, False])
+def test_originals_go_back_to_their_topic_as_they_were_and_once_only(stream: Stream, keep_original: bool) -> None:
+    raws = [b"no json", b"\xff\x00 no UTF-8 either"]
+    stream.bury(*raws, keep_original=keep_original)
+    assert done("deadletters", "replay", *stream.options, "--dry-run") == "2 would be sent\n"
+    assert done("deadletters", "replay", *stream.options) == "2 sent\n"
+    assert done("deadletters", "replay", *stream.options) == "2 sent before\n"
+    found = stream.read(stream.check_ins, 4)
+    assert sorted(record.value for record in found) == sorted(raws * 2)
+    assert {(record.key, tuple(record.headers)) for record in found} == {(b"key", (("traceparent", b"00-1-2-03"),))}
+
+
+def test_each_reason_is_sent_by_itself_and_new_letters_of_it_later(stream: Stream) -> None:
+    stream.bury(b"no json", b"{}")
+    assert done("deadletters", "replay", *stream.options, "--reason", "missing_field") == "1 sent\n"
+    assert done("deadletters", "replay", *stream.options) == "1 sent, 1 sent before\n"
+    stream.send(Outgoing(stream.topics.dead_letters, b"k", stream.read(stream.topics.dead_letters, 1)[0].value, []))
+    assert done("deadletters", "replay", *stream.options) == "1 sent, 2 sent before\n"
+    assert done("deadletters", "replay", *stream.options, "--at", "0:1") == "1 sent\n"  # by its name: again
+    assert done("deadletters", "replay", *stream.options, "--again") == "3 sent\n"
+
+
+def test_nothing_is_sent_to_a_topic_that_is_not_read_for_check_ins(stream: Stream, fresh: Fresh) -> None:
+    stream.bury(b"no json")
+    other = fresh.topic("other")
+    options = [word.replace(stream.check_ins, other) for word in stream.options]
+    assert done("deadletters", "replay", *options, code=1) == "1 of another topic\n"
+
+
+def test_an_original_that_is_gone_is_told(stream: Stream) -> None:
+    stream.bury(b"no json", keep_original=False)
+    [letter] = stream.read(stream.topics.dead_letters, 1)
+    beyond = json.loads(letter.value)
+    beyond["place"]["offset"] = 10**9
+    stream.send(Outgoing(stream.topics.dead_letters, b"k", json.dumps(beyond).encode(), []))
+    assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone, 1 sent\n"
+
+
+# Rebuild
+
+
+def test_an_index_is_rebuilt_from_the_topic_in_the_order_of_time(stream: Stream) -> None:
+    texts = {"first": LIGHTHOUSE, "copy": EDITED, "gone": BREAD, "back": BREAD}
+    sent = [Outgoing(stream.check_ins, name.encode(), check_in(name, text), []) for name, text in texts.items()]
+    sent.insert(3, Outgoing(stream.check_ins, b"gone", None, []))
+    sent.append(Outgoing(stream.check_ins, b"", b"no json", []))
+    # The copy is in the partition that is read first, and later in time.
+    stream.send(*sent, partitions=[1, 0, 1, 1, 1, 0], times=[1000, 2000, 3000, 4000, 5000, 6000])
+    rebuilt = gate("index", "rebuild", "--from-topic", *stream.options, "--index", "new.sqlite", "--json")
+    assert rebuilt.exit_code == 1  # one is no check-in
+    assert lines(rebuilt.stderr)[-1] == {"summary": {"new": 3, "near": 1, "deleted": 1, "dead_lettered": 1}}
+    [verdict] = lines(done("explain", "copy", "--index", "new.sqlite", "--json"))
+    assert (verdict["similar"], verdict["group"]) == (True, "first")
+    again = gate("index", "rebuild", "--from-topic", *stream.options, "--index", "new.sqlite")
+    assert again.exit_code == 2
+    assert "--resume" in again.stderr
+
+
+def test_a_rebuild_has_one_source() -> None:
+    Path("events.jsonl").write_bytes(check_in("a", BREAD))
+    for command in (("index", "rebuild"), ("index", "rebuild", "--from-topic", "events.jsonl")):
+        assert "give FILES, or --from-topic" in gate(*command, "--index", "new.sqlite").stderr
+
+
+# What can be wrong
+
+COMMANDS = (
+    ("topics", "create"),
+    ("lag",),
+    ("deadletters", "list"),
+    ("deadletters", "replay"),
+    ("index", "rebuild", "--from-topic", "--index", "new.sqlite"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_without_brokers_every_command_says_how_to_name_them(command: tuple[str, ...]) -> None:
+    result = gate(*command)
+    assert result.exit_code == 2
+    assert "kafka_brokers: this command needs them" in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_brokers_that_do_not_answer_are_told(command: tuple[str, ...]) -> None:
+    [port] = free_ports()
+    result = gate(*command, "--kafka", f"127.0.0.1:{port}")
+    assert result.exit_code == 3
+    assert f"127.0.0.1:{port} does not answer" in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
+def test_a_missing_topic_is_named(command: tuple[str, ...], kafka: KafkaServer, fresh: Fresh) -> None:
+    result = gate(*command, "--kafka", kafka.brokers, *names(fresh))
+    assert result.exit_code == 2
+    assert "is not there; `gate topics create` makes it" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[KafkaServer]:
+    with kafka_server(guard=Guard(users={"admin": "sesame", "guest": "guest"})) as server:
+        yield server
+
+
+def as_user(name: str, password: str, server: KafkaServer, *command: str) -> Result:
+    given = ("--kafka", server.brokers, "--set", "kafka_security=SASL_PLAINTEXT", "--set", f"kafka_username={name}")
+    return gate(*command, *given, GATE_KAFKA_PASSWORD=password)
+
+
+def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(guarded: KafkaServer) -> None:
+    assert as_user("admin", "sesame", guarded, "topics", "create").exit_code == 0
+    for name, password in (("admin", "open"), ("guest", "guest")):
+        for command in COMMANDS:
+            result = as_user(name, password, guarded, *command)
+            assert result.exit_code == 2, (name, command, result.output)
+            assert "refuses this user what it needs" in result.stderr
+            assert "ACLs" in result.stderr
+
+
+def test_a_broker_that_wants_a_password_and_gets_none_is_told(guarded: KafkaServer) -> None:
+    result = gate("lag", "--kafka", guarded.brokers, "--set", "kafka_request_timeout_seconds=2")
+    assert result.exit_code == 3
