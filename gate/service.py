@@ -263,7 +263,7 @@ class Gate:
             shown, around, is_alike = Likeness(None, None, None, Relation.NEW), None, False
             if bodies[left] and bodies[right]:
                 measures = eager.compare([bodies[left]], [bodies[right]])
-                shown, is_alike = likeness(measures, 0), bool(alike(measures, self.profile)[0])
+                shown, is_alike = likeness(measures, 0, self.profile), bool(alike(measures, self.profile)[0])
                 around = None if measures.right_in_left is None else round(float(measures.right_in_left[0]), 4)
             if min(features[left], features[right]) < self.profile.min_features:
                 relation = Relation.TOO_SHORT if features[left] else Relation.EMPTY

@@ -14,6 +14,8 @@ A MinHash signature has bands of rows; two signatures of resemblance J share a g
 J ** rows. A band's bytes are mixed by a bijection; 16 bits of the result are the bucket, and the posting carries the
 rest as its tag. So nothing is kept twice, and a bucket's strangers are told apart without a look at their records.
 
+The fingerprint of a window is a key by itself, mixed in the same way.
+
 A posting answers a probe if its tag differs from the probe's in at most `radius` bits: k for fingerprints, 0 for
 bands.
 """
@@ -33,6 +35,7 @@ BLOCKS = 4
 BLOCK_BITS = 16
 # Tables 0..3 are the blocks; bands start at 16, which leaves room for finer blocks without moving a stored key.
 FIRST_BAND_TABLE = 16
+PRINT_TABLE = 8
 _TABLE_SHIFT = np.uint64(32)
 
 
@@ -127,6 +130,18 @@ def band_postings(rows: NDArray[np.int64], signatures: NDArray[np.uint8], *, ban
 def band_tag_bytes(bands: int, band_rows: int) -> dict[int, int]:
     """How many bytes the tags of bands take, by table: what the bucket's number does not tell."""
     return dict.fromkeys(range(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands), max(band_rows - BLOCK_BITS // 8, 0))
+
+
+def print_postings(rows: NDArray[np.int64], prints: U64, *, bucket_bits: int) -> Probes:
+    """The keys of fingerprints of windows, for storing and for looking up alike; row i is that of print i."""
+    mixed = _mixed(prints, bits=64)
+    rest = np.uint64(64 - bucket_bits)
+    keys = np.uint64(PRINT_TABLE) << _TABLE_SHIFT | mixed >> rest
+    return Probes(rows, keys, mixed & ((np.uint64(1) << rest) - np.uint64(1)), np.zeros(keys.size, np.uint8))
+
+
+def print_tag_bytes(bucket_bits: int) -> dict[int, int]:
+    return {PRINT_TABLE: -(-(64 - bucket_bits) // 8)}
 
 
 def _mixed(values: U64, *, bits: int) -> U64:

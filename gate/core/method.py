@@ -76,3 +76,20 @@ class Method(Protocol):
         """Measures of lefts[i] and rights[i]; resemblance and distance are the same from both sides."""
 
     def fingerprint(self, body: bytes) -> int | None: ...
+
+
+def stack(bodies: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The bodies that are not empty as rows of one array, and which documents they are."""
+    rows = np.flatnonzero(np.fromiter(map(len, bodies), np.int64, len(bodies)))
+    if not rows.size:
+        return rows, np.empty((0, 1024 + 12), np.uint8)
+    flat = np.frombuffer(b"".join(bodies), np.uint8)
+    return rows, flat.reshape(rows.size, -1)
+
+
+def whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:
+    """The bodies as rows of one array; left out, an empty one would set each pair after it askew."""
+    rows, table = stack(bodies)
+    if len(rows) < len(bodies):
+        raise ValueError("a text with too few features has no body to compare")
+    return table

@@ -15,12 +15,20 @@ from msgspec import Meta
 Stream = Literal["characters", "words", "soundex"]
 Weights = Literal["count", "log", "set"]
 Family = Literal["one-permutation", "modular", "multiplicative", "murmur3"]
+Chunks = Literal["smallest", "whole"]
 Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
 
 # Fields that came when profiles had been stored without them, and the methods that they mean something to. They count
 # in a digest only there, and only where they say something new: so every earlier profile keeps its digest.
 LATER: dict[str, tuple[str, ...]] = {
     "family": ("minhash", "hybrid"),
+    "si_method": ("simindex",),
+    "si_window": ("simindex",),
+    "window": ("mod-n", "min-n", "sketch-n", "bsw-n"),
+    "sample": ("mod-n", "min-n", "sketch-n", "bsw-n"),
+    "chunks": ("bsw-n",),
+    "max_prints": ("mod-n", "bsw-n"),
+    "max_keys": ("mod-n", "min-n", "bsw-n"),
 }
 # What decides about signatures after they are stored.
 JUDGING = ("resemblance", "containment", "length_filter", "index", "revisions")
@@ -49,6 +57,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     bands: Annotated[int, Meta(ge=1, le=128)] = 16
     rows: Annotated[int, Meta(ge=1, le=8)] = 4
     family: Family = "one-permutation"  # MinHash: by one pass, or by as many hash functions of a family as bins
+    # Mod_n, Min_n, Sketch_n, BSW_n: fingerprints of windows of so many bytes, and the n of the name.
+    window: Annotated[int, Meta(ge=1, le=1024)] = 20
+    sample: Annotated[int, Meta(ge=1, le=8000)] = 100
+    chunks: Chunks = "smallest"  # BSW_n: what stands for a chunk, its smallest fingerprint or a hash of the whole
+    # The most fingerprints of a document that are kept (Mod_n, BSW_n), and that are bucket keys: of more, the smallest.
+    max_prints: Annotated[int, Meta(ge=16, le=8000)] = 4096  # a record in Redis has room for 8,000
+    max_keys: Annotated[int, Meta(ge=1, le=8000)] = 16
+    si_method: Annotated[int, Meta(ge=1, le=14)] = 3  # similarity index: the number of the method in Roth 2011
+    si_window: Annotated[int, Meta(ge=1, le=1000)] = 100  # of winnowing, his w
 
     # What counts as alike.
     # Estimates err by some .04: at .65 most pairs from .7 on are found, and hardly any below .5 (docs/quality.md).

@@ -61,16 +61,21 @@ class Features:
 
 def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
     """The features of each text under a profile, in the order of the text, repeated ones included."""
-    seed = seed_of(secret)
-    if profile.mask_numbers:
-        texts = variations.mask_numbers(texts)
+    seed, texts = seed_of(secret), varied(texts, profile)
     if profile.stream == "characters":
-        if profile.drop_stop_words:
-            texts = variations.drop_stop_words_from_text(texts, profile.stop_words)
-        if profile.drop_vowels:
-            texts = variations.drop_vowels(texts)
         return _character_grams(texts, profile.gram, seed)
     return _token_grams(_tokens(texts, profile, seed), profile.gram)
+
+
+def varied(texts: Texts, profile: Profile) -> Texts:
+    """The texts after the variations that change characters; those of words come when there are words."""
+    if profile.mask_numbers:
+        texts = variations.mask_numbers(texts)
+    if profile.stream == "characters" and profile.drop_stop_words:
+        texts = variations.drop_stop_words_from_text(texts, profile.stop_words)
+    if profile.stream == "characters" and profile.drop_vowels:
+        texts = variations.drop_vowels(texts)
+    return texts
 
 
 def _tokens(texts: Texts, profile: Profile, seed: int) -> Tokens:

@@ -53,29 +53,39 @@ def verify(method: Method, profile: Profile, lefts: Sequence[bytes], rights: Seq
     measures = method.compare(lefts, rights)
     found: list[Likeness | None] = [None] * len(lefts)
     places = np.flatnonzero(alike(measures, profile))
-    for i, how in zip(places.tolist(), likenesses(measures, places), strict=True):
+    for i, how in zip(places.tolist(), likenesses(measures, places, profile), strict=True):
         found[i] = how
     return found
 
 
-def likeness(measures: Measures, i: int) -> Likeness:
+def likeness(measures: Measures, i: int, profile: Profile) -> Likeness:
     """Pair i of the measures, with the name of its relation."""
-    return likenesses(measures, np.array([i]))[0]
+    return likenesses(measures, np.array([i]), profile)[0]
 
 
-def likenesses(measures: Measures, places: NDArray[np.int64]) -> list[Likeness]:
+def likenesses(measures: Measures, places: NDArray[np.int64], profile: Profile) -> list[Likeness]:
     """Some pairs of the measures, each with the name of its relation."""
     distances = [None] * len(places) if measures.distance is None else measures.distance[places].tolist()
     columns = (measures.resemblance, measures.left_in_right, measures.right_in_left)
     # Rounded as in `alike`: Python rounds some halves the other way, and would show less than the threshold.
     rounded = ([None] * len(places) if c is None else np.round(c[places], PLACES).tolist() for c in columns)
     return [
-        Likeness(distance, resemblance, inside, _relation(inside, around))
+        Likeness(distance, resemblance, inside, _relation(resemblance, inside, around, profile))
         for distance, resemblance, inside, around in zip(distances, *rounded, strict=True)
     ]
 
 
-def _relation(inside: float | None, around: float | None) -> Relation:
-    if inside is None or around is None or (inside >= NAMES_A_PART) == (around >= NAMES_A_PART):
+def _relation(resemblance: float | None, inside: float | None, around: float | None, profile: Profile) -> Relation:
+    """Nearly all of the one is in the other, but not the other way round; or it was containment alone that decided."""
+    if inside is None or around is None or inside == around:
+        return Relation.NEAR
+    nearly_all = (inside >= NAMES_A_PART) != (around >= NAMES_A_PART)
+    if not nearly_all and not _only_contained(resemblance, max(inside, around), profile):
         return Relation.NEAR
     return Relation.CONTAINED if inside > around else Relation.CONTAINS
+
+
+def _only_contained(resemblance: float | None, containment: float, profile: Profile) -> bool:
+    if profile.containment is None or containment < profile.containment:
+        return False
+    return profile.resemblance is None or resemblance is None or resemblance < profile.resemblance

@@ -209,7 +209,7 @@ class Index:
         for i, record in missing.items():
             if original := living.get(record.duplicate_of):
                 measures = self._method.compare([record.body], [original.body])
-                sights.setdefault(i, Sight()).alike[original.entry] = (original, likeness(measures, 0))
+                sights.setdefault(i, Sight()).alike[original.entry] = (original, likeness(measures, 0, self._profile))
 
     # 3. Claim.
 

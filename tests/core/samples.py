@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -57,3 +59,10 @@ def packed(batch: list[list[int]]) -> Features:
     """Documents given by their feature hashes."""
     starts = np.cumsum([0, *map(len, batch)], dtype=np.int64)
     return Features(np.array([value for one in batch for value in one], np.uint64), starts)
+
+
+def print_body(values: Iterable[int], *, cut: bool = False) -> bytes:
+    """What is stored of a set of fingerprints of windows."""
+    ordered = sorted(set(values))
+    head = len(ordered) | (1 << 31 if cut else 0)
+    return head.to_bytes(4, "little") + b"".join(value.to_bytes(8, "little") for value in ordered)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import packed
+from samples import packed, print_body
 
 from gate.core.methods import METHODS, Measures, method_of
 from gate.core.minhash import signatures
 from gate.core.profile import Profile
 from gate.core.simhash import distance
 from gate.core.verify import NAMES_A_PART, PLACES, Likeness, alike, likeness, verify
+from gate.core.windowed import SAMPLES
 from gate.model import Relation
 
 MIRRORED = {
@@ -23,16 +24,20 @@ MIRRORED = {
 }
 FRACTION = st.floats(0.0, 1.0, exclude_min=True)
 BINS = 16
+WINDOWED = (*SAMPLES, "sketch-n")
 
 
 @st.composite
 def decided(draw: st.DrawFn) -> Profile:
     """A profile of any method with any thresholds that can decide."""
     method = draw(st.sampled_from(sorted(METHODS)))
-    resemblance = draw(FRACTION if method == "minhash" else st.none() | FRACTION)
+    resemblance = draw(st.none() | FRACTION if method in ("simhash", "hybrid") else FRACTION)
     return Profile(
         name="p",
         method=method,
+        stream="characters" if method in WINDOWED else "words",
+        sample=BINS,
+        max_prints=BINS,
         bins=BINS,
         bands=2,
         rows=2,
@@ -53,7 +58,11 @@ def bodies(draw: st.DrawFn, profile: Profile) -> tuple[bytes, bytes]:
     prints = draw(fingerprint), draw(fingerprint)
     flipped = bytes(a ^ (b & draw(st.sampled_from([0, 1, 0xFF]))) for a, b in zip(*prints))
     sizes = [draw(size).to_bytes(4, "little") for _ in range(2)]
+    if profile.method in SAMPLES:
+        values = st.sets(st.integers(0, 40) | st.integers(0, 2**64 - 1), min_size=1, max_size=BINS)
+        return print_body(draw(values), cut=draw(st.booleans())), print_body(draw(values), cut=draw(st.booleans()))
     return {
+        "sketch-n": (4 * left, 4 * right),
         "simhash": (prints[0], flipped),
         "minhash": (sizes[0] + left, sizes[1] + right),
         "hybrid": (prints[0] + sizes[0] + left, flipped + sizes[1] + right),
@@ -152,7 +161,7 @@ def test_what_is_shown_agrees_with_what_was_decided(bins: int, data: st.DataObje
     value = float(np.clip((agreeing / bins - 1 / 256) / (255 / 256), 0.0, 1.0))
     threshold = data.draw(st.sampled_from([round(value, PLACES), float(np.round(value, PLACES)), 0.5, 0.7])) or 0.5
     measures = measured(resemblance=value, left_in_right=value, right_in_left=value)
-    shown = likeness(measures, 0).resemblance
+    shown = likeness(measures, 0, Profile(name="p")).resemblance
     assert shown is not None
     assert alike(measures, Profile(name="p", resemblance=threshold)).tolist() == [shown >= threshold]
 
@@ -160,7 +169,7 @@ def test_what_is_shown_agrees_with_what_was_decided(bins: int, data: st.DataObje
 @pytest.mark.parametrize("value", [0.00035, 0.00095, 0.00115, 0.00155])
 def test_halves_are_shown_as_they_were_decided(value: float) -> None:
     measures = measured(left_in_right=value, right_in_left=value)
-    shown = likeness(measures, 0).containment
+    shown = likeness(measures, 0, Profile(name="p")).containment
     assert shown is not None
     assert shown > round(value, PLACES)  # Python would round it down
     assert alike(measures, Profile(name="p", resemblance=None, containment=shown)).tolist() == [True]
@@ -184,8 +193,25 @@ def test_halves_are_shown_as_they_were_decided(value: float) -> None:
 def test_a_part_is_named_where_only_one_side_is_nearly_all_in_the_other(
     inside: float | None, around: float | None, relation: Relation
 ) -> None:
-    found = likeness(measured(left_in_right=inside, right_in_left=around), 0)
+    found = likeness(measured(left_in_right=inside, right_in_left=around), 0, Profile(name="p"))
     assert found == Likeness(distance=None, resemblance=None, containment=inside, relation=relation)
+
+
+@pytest.mark.parametrize(
+    ("resemblance", "inside", "around", "relation"),
+    [
+        (0.2, 0.85, 0.21, Relation.CONTAINED),
+        (0.2, 0.21, 0.85, Relation.CONTAINS),
+        (0.7, 0.85, 0.8, Relation.NEAR),  # alike by resemblance too: an edited copy, not a part
+        (0.2, 0.7, 0.21, Relation.NEAR),  # not alike at all
+    ],
+)
+def test_what_is_alike_by_containment_alone_is_a_part(
+    resemblance: float, inside: float, around: float, relation: Relation
+) -> None:
+    profile = Profile(name="p", resemblance=0.65, containment=0.8)
+    measures = measured(resemblance=resemblance, left_in_right=inside, right_in_left=around)
+    assert likeness(measures, 0, profile).relation is relation
 
 
 @example(900, 100)

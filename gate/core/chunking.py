@@ -1,0 +1,72 @@
+"""BSW_n: chunks whose ends are set by the text itself, and what stands for each.
+
+A chunk ends with every window whose fingerprint n divides, so chunks are some n bytes long, and a change moves no end
+but those near it:
+
+    bytes    . . . . . . . . . . . . . . . . . . . . .
+    windows  [=======]                                      n divides the fingerprint of the second one
+               [=======]
+    chunks   <----------><---- ...                          so the first chunk ends where that window does
+
+What stands for a chunk is the smallest fingerprint of the windows that end in it (Cherkasova et al. 2009), which most
+changes within the chunk leave as it is; or, as before them, a hash of the chunk's bytes, which no change does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core.shingles import Features
+from gate.core.sketches import Windows, ascending, divisible
+from gate.core.streams import Hashes
+
+
+def smallest_n(of: Windows, n: int) -> Features:
+    """The smallest fingerprint of each chunk, distinct and ascending."""
+    starts, owners = _chunks(of, n)
+    # Where a text's windows end, a segment of those across two texts begins: it must not count for the last chunk.
+    edges = _together(starts, of.ends[of.ends < of.prints.size])
+    least = np.minimum.reduceat(of.prints, edges) if starts.size else of.prints[:0]
+    return ascending(least[np.searchsorted(edges, starts)], owners, len(of.begins))
+
+
+def whole_n(of: Windows, n: int, secret: bytes = b"") -> Features:
+    """A hash of each chunk's bytes, distinct and ascending."""
+    starts, owners = _chunks(of, n)
+    opening = starts == of.begins[owners]
+    begins = np.where(opening, starts, starts + of.width - 1)
+    ends = np.empty_like(begins)
+    ends[:-1] = begins[1:]
+    closing = np.append(opening[1:], True) if starts.size else opening
+    ends[closing] = of.ends[owners[closing]] + of.width - 1
+    return ascending(_hashed(of.data, begins, ends, secret), owners, len(of.begins))
+
+
+def _chunks(of: Windows, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first window of each chunk, and whose it is."""
+    closing, _ = of.texts_at(divisible(of.prints, n))
+    opening = of.begins[of.begins < of.ends]
+    return of.texts_at(_together(opening, closing[closing + 1 < of.prints.size] + 1))
+
+
+def _together(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Two rising lists as one, what is in both once."""
+    merged = np.sort(np.concatenate([left, right]), kind="stable")  # finds the two runs, and merges them
+    new = np.ones(merged.size, dtype=np.bool_)
+    np.not_equal(merged[1:], merged[:-1], out=new[1:])
+    return merged[new]
+
+
+def _hashed(data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64], secret: bytes) -> Hashes:
+    """The first eight bytes of MurmurHash3 x64 128; with a secret, of keyed BLAKE2b."""
+    flat, places = data.tobytes(), zip(begins.tolist(), ends.tolist())
+    if secret:
+        key = secret if len(secret) <= 64 else hashlib.blake2b(secret).digest()
+        digests = [hashlib.blake2b(flat[a:b], key=key, digest_size=8).digest() for a, b in places]
+    else:
+        digests = [mmh3.mmh3_x64_128_digest(flat[a:b])[:8] for a, b in places]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -1,0 +1,183 @@
+"""Mod_n, Min_n and Sketch_n: which fingerprints of a text's windows stand for the text.
+
+A text is the set of the Rabin fingerprints of all its windows of w bytes (UTF-8 of the normal form). Of that set
+
+    Mod_n     keeps the fingerprints that n divides: as many as the text is long, so a part can be told from its whole
+    Min_n     keeps the n smallest
+    Sketch_n  keeps the smallest under each of n hash functions
+
+**Comparing two kept sets.** Fingerprints are as good as random, so the smallest of a set are a fair sample of it. Where
+a set was too large to be kept whole, its smallest are there; then only the `most` smallest of the union of both are
+looked at, and of each of these it is known whether it is in the one set and in the other. So a book whose set was cut
+is still compared fairly with its chapter.
+
+Bit for bit: hash function i of Sketch_n is F -> (F + s_i) a_i mod 2^64, with s_i = fmix64(2i + 1), a_i = fmix64(2i + 2)
+| 1, and what is kept of a minimum are the lower 32 bits of its fmix64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core import rabin
+from gate.core.shingles import Features
+from gate.core.streams import Hashes, fmix64
+from gate.core.text import Texts
+
+_CACHED = 16 * 1024  # windows to hash at a time: they and the hashes stay in a core's cache
+_ALL = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of a batch: the bytes of text i are `data[bounds[i]:bounds[i + 1]]`, and the fingerprints of its
+    windows `prints[begins[i]:ends[i]]`. Those of windows that lie across two texts stand between and are nobody's."""
+
+    data: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+    prints: Hashes
+    ends: NDArray[np.int64]
+    width: int
+
+    @property
+    def begins(self) -> NDArray[np.int64]:
+        return self.bounds[:-1]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        return self.ends - self.begins
+
+    def first(self, limit: int) -> Windows:
+        """The first windows of each text, `limit` of them at most."""
+        if not (self.counts > limit).any():
+            return self
+        return replace(self, ends=np.minimum(self.ends, self.begins + limit))
+
+    def texts_at(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places, given in rising order, of windows that are somebody's, and whose they are."""
+        owners = np.searchsorted(self.bounds, places, side="right") - 1
+        inside = places < self.ends[owners]
+        return places[inside], owners[inside]
+
+
+def windows(texts: Texts, width: int, polynomial: int) -> Windows:
+    """Every window of each text; a text of fewer than `width` bytes has none."""
+    data, bounds = _bytes_of(texts)
+    ends = np.maximum(bounds[1:] - (width - 1), bounds[:-1])
+    return Windows(data, bounds, rabin.fingerprints(data, width, polynomial), ends, width)
+
+
+def _bytes_of(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The UTF-8 of a batch, and where the bytes of each text begin."""
+    if texts.points.dtype == np.uint8:
+        return texts.points.view(np.uint8), texts.starts
+    data = np.frombuffer(texts.points.tobytes().decode("utf-32-le").encode(), dtype=np.uint8)
+    wide = np.flatnonzero(texts.points > 0x7F)
+    points, more = texts.points[wide], np.zeros(wide.size + 1, dtype=np.int64)
+    np.cumsum(1 + (points > 0x7FF) + (points > 0xFFFF), out=more[1:])  # bytes beyond the first
+    return data, texts.starts + more[np.searchsorted(wide, texts.starts)]
+
+
+def divisible(prints: Hashes, n: int) -> NDArray[np.int64]:
+    """Where n divides a fingerprint. With n = 2^s m, m odd: m divides F if F / m, which mod 2^64 is a product, comes
+    out no larger than a true quotient can be; and of the few that are left, the s lowest bits have to be zero."""
+    even = n & -n
+    if even == n:
+        return np.flatnonzero((prints & np.uint64(n - 1)) == 0)
+    odd = n // even
+    places = np.flatnonzero(prints * np.uint64(pow(odd, -1, 2**64)) <= np.uint64(_ALL // odd))
+    return places if odd == n else places[(prints[places] & np.uint64(even - 1)) == 0]
+
+
+def mod_n(of: Windows, n: int) -> Features:
+    """The fingerprints of each text that n divides, distinct and ascending."""
+    places, owners = of.texts_at(divisible(of.prints, n))
+    return ascending(of.prints[places], owners, len(of.begins))
+
+
+def min_n(of: Windows, n: int) -> Features:
+    """The n smallest fingerprints of each text, distinct and ascending; fewer where there are no more."""
+    counts, texts = of.counts, len(of.begins)
+    # Below such a bound half as many again as are needed are expected.
+    wanted = [min((3 * n // 2 + 32) * (1 << 64) // max(count, 1), _ALL) for count in counts.tolist()]
+    bounds = np.repeat(np.array(wanted, dtype=np.uint64), np.diff(of.bounds))[: of.prints.size]
+    places, owners = of.texts_at(np.flatnonzero(of.prints <= bounds))
+    found = ascending(of.prints[places], owners, texts)
+    poor = np.flatnonzero((np.diff(found.starts) < n) & (np.bincount(owners, minlength=texts) < counts)).tolist()
+    if poor:  # texts that repeat themselves, most of them
+        sets = [found.hashes[a:b] for a, b in zip(found.starts.tolist(), found.starts[1:].tolist())]
+        for i in poor:
+            mine, bound = of.prints[of.begins[i] : of.ends[i]], wanted[i]
+            while sets[i].size < n and bound < _ALL:
+                bound = min(8 * bound, _ALL)
+                sets[i] = np.unique(mine[mine <= np.uint64(bound)])
+        found = Features(np.concatenate(sets), np.cumsum([0, *map(len, sets)], dtype=np.int64))
+    return found.first(n)
+
+
+def ascending(values: Hashes, owners: NDArray[np.int64], texts: int) -> Features:
+    """The distinct values of each text in rising order."""
+    order = np.argsort(values)
+    if texts > 1:
+        # Numbers of 16 bits are sorted by counting, several times faster than by comparing.
+        narrow = owners[order].astype(np.uint16) if texts <= 1 << 16 else owners[order]
+        order = order[np.argsort(narrow, kind="stable")]
+    values, owners = values[order], owners[order]
+    new = np.ones(values.size, dtype=np.bool_)
+    new[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
+    values, owners = values[new], owners[new]
+    return Features(values, np.searchsorted(owners, np.arange(texts + 1)))
+
+
+def sketch_n(of: Windows, n: int) -> NDArray[np.uint32]:
+    """What is kept of each text's n minima, (texts, n). A text without windows has zeros."""
+    texts = len(of.begins)
+    minima = np.full((n, texts), _ALL, dtype=np.uint64)
+    # Segments by turns: the windows of a text, then those across its end. What is empty is left out.
+    edges = np.stack((of.begins, of.ends), axis=1).reshape(-1)
+    for first in range(0, of.prints.size, _CACHED):
+        block = of.prints[first : first + _CACHED]
+        edge = np.searchsorted(edges, first, side="right") - 1  # the segment that the block begins in
+        last = np.searchsorted(edges, first + block.size, side="left")
+        begins = np.maximum(edges[edge:last] - first, 0)
+        solid = np.flatnonzero(np.diff(begins, append=block.size))
+        segments = edge + solid
+        owned = segments % 2 == 0
+        rows, starts = segments[owned] // 2, begins[solid]
+        hashed = np.empty_like(block)
+        for i, (shift, factor) in enumerate(_functions(n)):
+            np.add(block, shift, out=hashed)
+            np.multiply(hashed, factor, out=hashed)
+            least = np.minimum.reduceat(hashed, starts)[owned]
+            minima[i, rows] = np.minimum(minima[i, rows], least)
+    kept = fmix64(np.ascontiguousarray(minima.T)).astype(np.uint32)
+    kept[of.counts == 0] = 0
+    return kept
+
+
+@lru_cache(maxsize=16)
+def _functions(n: int) -> tuple[tuple[np.uint64, np.uint64], ...]:
+    mixed = fmix64(np.arange(1, 2 * n + 1, dtype=np.uint64))
+    return tuple(zip(mixed[::2], mixed[1::2] | np.uint64(1)))
+
+
+def shared(left: Hashes, right: Hashes, *, most: int, cut: bool) -> tuple[int, int, int]:
+    """How many values two ascending sets share, and how many of each were looked at.
+
+    `cut`: at least one of them is the `most` smallest of a larger set.
+    """
+    if cut:
+        union = np.union1d(left, right)
+        bound = union[min(most, union.size) - 1]
+        left = left[: np.searchsorted(left, bound, side="right")]
+        right = right[: np.searchsorted(right, bound, side="right")]
+    if not left.size or not right.size:
+        return 0, left.size, right.size
+    few, many = (left, right) if left.size < right.size else (right, left)
+    places = np.searchsorted(many, few)
+    places[places == many.size] = 0  # larger than all: the smallest is not equal to it
+    return int(np.count_nonzero(many[places] == few)), left.size, right.size

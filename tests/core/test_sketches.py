@@ -1,0 +1,149 @@
+"""Mod_n, Min_n, Sketch_n and BSW_n: which fingerprints stand for a text, and how two sets of them compare."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import any_texts
+
+from gate.core import chunking, sketches
+from gate.core.profile import Profile
+from gate.core.rabin import polynomial_of
+from gate.core.shingles import Features
+from gate.core.sketches import Windows
+from gate.core.text import normalise
+
+WIDTH = 5
+FIXED = polynomial_of(b"")
+# Repetitive ones too: there, few fingerprints are distinct and n divides all of them or none.
+texts = st.lists(any_texts | st.text("ab ", max_size=120), max_size=5)
+
+
+def windows_of(batch: list[str]) -> Windows:
+    return sketches.windows(normalise(batch), WIDTH, FIXED)
+
+
+def prints_of(text: str) -> list[int]:
+    data = reference.normalise(text).encode()
+    return reference.window_prints(data, WIDTH, reference.polynomial(b""))
+
+
+def sets(found: Features) -> list[list[int]]:
+    return [found.hashes[a:b].tolist() for a, b in pairwise(found.starts.tolist())]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 400), max_size=30), st.integers(1, 200))
+def test_what_n_divides_is_found_by_a_product(values: list[int], n: int) -> None:
+    places = sketches.divisible(np.array(values, np.uint64), n)
+    assert places.tolist() == [i for i, value in enumerate(values) if value % n == 0]
+
+
+@given(texts, st.integers(1, 9))
+def test_mod_n_keeps_the_fingerprints_that_n_divides(batch: list[str], n: int) -> None:
+    expected = [sorted({value for value in prints_of(text) if value % n == 0}) for text in batch]
+    assert sets(sketches.mod_n(windows_of(batch), n)) == expected
+
+
+@given(texts, st.integers(1, 40))
+def test_min_n_keeps_the_n_smallest(batch: list[str], n: int) -> None:
+    expected = [sorted(set(prints_of(text)))[:n] for text in batch]
+    assert sets(sketches.min_n(windows_of(batch), n)) == expected
+
+
+def test_min_n_finds_the_smallest_of_texts_that_repeat_themselves() -> None:
+    long = " ".join(f"word{i % 50}" for i in range(3000))
+    for n in (1, 100, 280):
+        assert sets(sketches.min_n(windows_of(["", long, "short"]), n))[1] == sorted(set(prints_of(long)))[:n]
+
+
+@given(texts, st.integers(1, 6))
+def test_sketch_n_keeps_the_smallest_of_each_hash_function(batch: list[str], n: int) -> None:
+    kept = sketches.sketch_n(windows_of(batch), n)
+    for text, row in zip(batch, kept, strict=True):
+        prints = prints_of(text)
+        assert row.astype("<u4").tobytes() == (reference.sketch(prints, n) if prints else bytes(4 * n))
+
+
+def test_a_sketch_of_many_blocks_is_that_of_the_whole() -> None:
+    draw = np.random.default_rng(3)
+    batch = ["".join(map(chr, draw.integers(97, 123, size))) for size in (40_000, 3, 17_000, 0, 90)]
+    together = sketches.sketch_n(windows_of(batch), 8)
+    for text, row in zip(batch, together, strict=True):
+        of = windows_of([text])
+        assert row.tolist() == sketches.sketch_n(of, 8)[0].tolist()
+    first = windows_of(batch).prints[: 40_000 - WIDTH + 1]
+    hashed = (first + np.uint64(reference.fmix64(1))) * np.uint64(reference.fmix64(2) | 1)
+    assert int(together[0, 0]) == reference.fmix64(int(hashed.min())) & 0xFFFFFFFF
+
+
+@given(texts, st.integers(1, 9))
+def test_bsw_n_keeps_the_smallest_fingerprint_of_each_chunk(batch: list[str], n: int) -> None:
+    expected = [sorted(set(reference.chunk_minima(prints_of(text), n))) for text in batch]
+    assert sets(chunking.smallest_n(windows_of(batch), n)) == expected
+
+
+@given(texts, st.integers(1, 9), st.sampled_from([b"", b"secret"]))
+def test_plain_bsw_n_keeps_a_hash_of_each_chunk(batch: list[str], n: int, secret: bytes) -> None:
+    profile = Profile(name="p", window=WIDTH, sample=n)
+    expected = [
+        sorted(set(reference.chunk_hashes(reference.normalise(text).encode(), prints_of(text), profile, secret)))
+        for text in batch
+    ]
+    assert sets(chunking.whole_n(windows_of(batch), n, secret)) == expected
+
+
+def test_windows_of_one_byte_end_where_their_text_does() -> None:
+    of = sketches.windows(normalise(["ab", "", "c"]), 1, FIXED)
+    assert sets(chunking.smallest_n(of, 1)) == sets(sketches.mod_n(of, 1))
+    assert [len(one) for one in sets(sketches.mod_n(of, 1))] == [2, 0, 1]
+
+
+def test_a_change_moves_no_chunk_but_its_own() -> None:
+    draw = np.random.default_rng(5)
+    words = ["".join(map(chr, draw.integers(97, 123, 6))) for _ in range(600)]
+    before = " ".join(words)
+    words[300] = "changed"
+    of = windows_of([before, " ".join(words)])
+    for found in (sets(chunking.smallest_n(of, 100)), sets(chunking.whole_n(of, 100))):
+        gone = set(found[0]) - set(found[1])
+        assert len(found[0]) > 25
+        assert len(gone) <= 2
+    smallest, whole = (
+        len(set.intersection(*map(set, sets(f(of, 100))))) for f in (chunking.smallest_n, chunking.whole_n)
+    )
+    assert smallest >= whole
+
+
+# Comparing
+
+values = st.sets(st.integers(0, 60), max_size=30)
+
+
+@given(values, values)
+def test_whole_sets_share_what_is_in_both(left: set[int], right: set[int]) -> None:
+    sides = [np.array(sorted(side), np.uint64) for side in (left, right)]
+    assert sketches.shared(*sides, most=4096, cut=False) == (len(left & right), len(left), len(right))
+
+
+@given(values.filter(bool), values.filter(bool), st.integers(1, 20))
+def test_of_cut_sets_the_smallest_of_the_union_are_looked_at(left: set[int], right: set[int], most: int) -> None:
+    seen = set(sorted(left | right)[:most])
+    sides = [np.array(sorted(side)[:most], np.uint64) for side in (left, right)]
+    expected = (len(left & right & seen), len(left & seen), len(right & seen))
+    assert sketches.shared(*sides, most=most, cut=True) == expected
+
+
+@pytest.mark.parametrize("overlap", [0.2, 0.5, 0.9])
+def test_a_cut_set_still_tells_resemblance_and_containment(overlap: float) -> None:
+    draw = np.random.default_rng(7)
+    book = np.unique(draw.integers(0, 2**63, 40_000, dtype=np.uint64))
+    other = np.unique(draw.integers(0, 2**63, 4_000, dtype=np.uint64))
+    inside = int(overlap * 4_000)
+    chapter = np.unique(np.concatenate([draw.permutation(book)[:inside], draw.permutation(other)[: 4_000 - inside]]))
+    both, left, _ = sketches.shared(chapter[:2048], book[:2048], most=2048, cut=True)
+    assert abs(both / left - overlap) < 0.12
