@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -168,10 +168,15 @@ async def started(kafka: Kafka, client: Any) -> None:
         raise translated(await _found_out(kafka, exc), kafka) from exc
 
 
-async def stopped(kafka: Kafka, close: Callable[[], Any]) -> None:
-    """Close a client, or leave it: with the broker away the library may wait for ever."""
-    with suppress(TimeoutError, errors.KafkaError, OSError):
-        await bounded(close(), kafka.request_timeout_seconds)
+async def stopped(kafka: Kafka, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Close a client, or leave it: with the broker away the library may wait for ever, or tell its caller that it was
+    cancelled when only a task of the library was."""
+    closing = asyncio.ensure_future(close())
+    await asyncio.wait([closing], timeout=kafka.request_timeout_seconds)
+    closing.cancel()
+    with suppress(asyncio.CancelledError, errors.KafkaError, OSError):
+        if closing.done():
+            closing.result()
 
 
 async def _found_out(kafka: Kafka, error: BaseException) -> BaseException:
