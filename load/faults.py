@@ -1,0 +1,299 @@
+"""The stream under faults: `python -m load.faults [--documents 50000] [--kills 30] [--delivery both] [--json]`.
+
+Check-ins with planted truth are fed to a topic while workers are killed (-9) and begun again, stopped (SIGSTOP) beyond
+their session and continued, brokers are restarted and Redis is restarted. Among them are events that cannot be judged
+and documents that are sent twice. Afterwards everything in the topics is held against each other. It must not happen
+
+    that a check-in has no verdict, or a bad event no dead letter            lost
+    that one record was answered twice, and not by the same bytes            changed
+    that a document that was sent twice got two different verdicts           changed
+    that all of a group of alike documents were refused                      none survived
+    that two that are alike passed                                           two survived
+    with exactly-once delivery, that a record was answered twice at all      repeated
+
+The exit code is 1 if any of it did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from gate.core.profiles import BUILT_IN
+from load.brokers import Fresh, KafkaServer, kafka_cluster
+from load.measure import Report
+from load.races import Group, groups
+from load.servers import RedisServer, redis_server
+from load.stage import SESSION_SECONDS, Sent, Stage, Worker, read_topic
+
+PROFILE = "standard"
+WORKERS = 3
+PARTITIONS = 6
+BAD = 0.02  # of the events cannot be judged
+TWICE = 0.03  # of the documents are sent again, later
+ANSWER_SECONDS = 180.0  # from the last fault to the last answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How much of what."""
+
+    documents: int = 50_000
+    rate: float = 250.0  # events a second
+    kills: int = 30
+    freezes: int = 4
+    broker_restarts: int = 3
+    redis_restarts: int = 3
+    brokers: int = 3
+    seed: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    delivery: str
+    check_ins: int = 0
+    bad_events: int = 0
+    groups: int = 0
+    kills: int = 0
+    freezes: int = 0
+    broker_restarts: int = 0
+    redis_restarts: int = 0
+    lost: int = 0
+    repeated: int = 0
+    changed: int = 0
+    none_survived: int = 0
+    two_survived: int = 0
+    seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def as_promised(self) -> bool:
+        wrong = self.lost + self.changed + self.none_survived + self.two_survived
+        return not wrong and not (self.delivery == "exactly_once" and self.repeated)
+
+    def row(self) -> dict[str, Any]:
+        return {key: value for key, value in asdict(self).items() if key != "problems"}
+
+
+def events(plan: Plan) -> tuple[list[Group], list[Sent]]:
+    """Groups, and their documents in an order in which those of a group are near each other, with others between."""
+    rng = random.Random(plan.seed)
+    made = list(groups(max(plan.documents * 2 // 7, 1), plan.seed, BUILT_IN[PROFILE]))
+    placed: list[tuple[float, Sent]] = []
+    for number, group in enumerate(made):
+        for document in group.documents:
+            sent = Sent.of(document.document_id, document.text)
+            placed.append((number + rng.uniform(0, 4), sent))
+            if rng.random() < TWICE:
+                placed.append((number + rng.uniform(0, 200), sent))
+            if rng.random() < BAD:
+                broken = Sent(b'{"document_id": "bad", "text": ' + str(rng.random()).encode(), b"bad")
+                placed.append((number + rng.uniform(0, 4), broken))
+    return made, [sent for _, sent in sorted(placed, key=lambda pair: pair[0])]
+
+
+class Run:
+    """One run: a feeder, a saboteur, and the workers that they both work on."""
+
+    def __init__(
+        self, stage: Stage, plan: Plan, delivery: str, nodes: Sequence[KafkaServer], redis: RedisServer
+    ) -> None:
+        self._stage = stage
+        self._plan = plan
+        self._delivery = delivery
+        self._nodes = nodes
+        self._redis = redis
+        self._rng = random.Random(plan.seed + 1)
+        self._workers: list[Worker] = []
+        self.tally = Tally(delivery=delivery)
+
+    def _begin(self) -> Worker:
+        return self._stage.start(wait=False, delivery=self._delivery, profile=PROFILE)
+
+    async def go(self) -> Tally:
+        begun = time.monotonic()
+        made, sent = events(self._plan)
+        self.tally.groups = len(made)
+        self._workers = [self._begin() for _ in range(WORKERS)]
+        for worker in self._workers:
+            await asyncio.to_thread(worker.until_ready)
+        feeding = asyncio.create_task(self._feed(sent))
+        await self._sabotage()
+        await feeding
+        await self._settle(made)
+        self.tally.seconds = round(time.monotonic() - begun, 1)
+        return self.tally
+
+    async def _feed(self, sent: Sequence[Sent]) -> None:
+        producer = await self._producer()
+        begun = time.monotonic()
+        topic = self._stage.topics.check_ins[0]
+        waiting: list[tuple[Sent, asyncio.Future[Any]]] = []
+        for number, one in enumerate(sent):
+            if (late := begun + number / self._plan.rate - time.monotonic()) > 0:
+                await asyncio.sleep(late)
+            waiting.append((one, await producer.send(topic, one.value, key=one.key)))
+        for one, future in waiting:
+            try:
+                await future
+            except KafkaError:  # a broker was away for too long: once more, which is one more check-in
+                await producer.send_and_wait(topic, one.value, key=one.key)
+        await producer.stop()
+
+    async def _producer(self) -> Any:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self._stage.brokers, acks="all", enable_idempotence=True, request_timeout_ms=60_000
+        )
+        await producer.start()
+        return producer
+
+    async def _sabotage(self) -> None:
+        """All faults, in any order, spread over the time of feeding, and the rest of them after it."""
+        plan = self._plan
+        faults: list[Callable[[], Coroutine[Any, Any, None]]] = [
+            *[self._kill] * plan.kills,
+            *[self._freeze] * plan.freezes,
+            *[self._restart_broker] * plan.broker_restarts,
+            *[self._restart_redis] * plan.redis_restarts,
+        ]
+        self._rng.shuffle(faults)
+        pause = plan.documents / plan.rate / max(len(faults), 1)
+        for fault in faults:
+            await asyncio.sleep(pause * self._rng.uniform(0.2, 1.0))
+            await fault()
+            self._mend()
+
+    def _mend(self) -> None:
+        """Begin again what has died: killed, or ended by itself."""
+        self._workers = [worker if worker.process.poll() is None else self._begin() for worker in self._workers]
+
+    async def _kill(self) -> None:
+        self._rng.choice(self._workers).kill()
+        self.tally.kills += 1
+
+    async def _freeze(self) -> None:
+        worker = self._rng.choice(self._workers)
+        worker.process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(SESSION_SECONDS * 1.7)
+        worker.process.send_signal(signal.SIGCONT)
+        self.tally.freezes += 1
+
+    async def _restart_broker(self) -> None:
+        node = self._rng.choice(list(self._nodes))
+        await asyncio.to_thread(self._rng.choice((node.stop, node.kill)))
+        await asyncio.sleep(self._rng.uniform(0, 2))
+        await asyncio.to_thread(node.start)
+        self.tally.broker_restarts += 1
+
+    async def _restart_redis(self) -> None:
+        await asyncio.to_thread(self._rng.choice((self._redis.stop, self._redis.kill)))
+        await asyncio.sleep(self._rng.uniform(0, 2))
+        await asyncio.to_thread(self._redis.start)
+        self.tally.redis_restarts += 1
+
+    # What came of it
+
+    async def _settle(self, made: Sequence[Group]) -> None:
+        """Wait for the last answer, then hold everything against each other."""
+        stage, brokers = self._stage, self._stage.brokers
+        inputs = await read_topic(brokers, stage.topics.check_ins[0], None)
+        wanted = {(record.partition, record.offset): record for record in inputs}
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while True:
+            verdicts = await read_topic(brokers, stage.topics.verdicts, None)
+            letters = await read_topic(brokers, stage.topics.dead_letters, None)
+            answers: dict[tuple[int, int], list[bytes]] = defaultdict(list)
+            for record in verdicts:
+                answers[_place(json.loads(record.value)["source"])].append(record.value)
+            for record in letters:
+                answers[_place(json.loads(record.value)["place"])].append(record.value)
+            if answers.keys() >= wanted.keys() or time.monotonic() > deadline:
+                break
+            self._mend()
+            await asyncio.sleep(1)
+        tally = self.tally
+        tally.lost = len(wanted.keys() - answers.keys())
+        tally.repeated = sum(len(values) - 1 for values in answers.values())
+        tally.changed = sum(len(set(values)) > 1 for values in answers.values())
+        tally.bad_events = sum(record.key == b"bad" for record in inputs)
+        tally.check_ins = len(inputs) - tally.bad_events
+        self._hold_against_truth(made, [json.loads(record.value) for record in verdicts])
+        if not tally.as_promised:
+            tally.problems = [*tally.problems, f"the logs of the workers are in {stage.folder}"]
+
+    def _hold_against_truth(self, made: Sequence[Group], verdicts: Sequence[dict[str, Any]]) -> None:
+        told: dict[str, dict[str, Any]] = {}
+        for verdict in verdicts:
+            del verdict["source"]
+            first = told.setdefault(verdict["document_id"], verdict)
+            if first != verdict:
+                self.tally.changed += 1
+                self.tally.problems.append(f"{verdict['document_id']}: two different verdicts")
+        for group in made:
+            similar = [told.get(document.document_id, {}).get("similar", True) for document in group.documents]
+            if all(similar):
+                self.tally.none_survived += 1
+                self.tally.problems.append(f"{group.documents[0].document_id}: none of its group survived")
+            if any(not similar[a] and not similar[b] for a, b in group.alike):
+                self.tally.two_survived += 1
+                self.tally.problems.append(f"{group.documents[0].document_id}: two of its group survived")
+
+
+def _place(source: dict[str, Any]) -> tuple[int, int]:
+    return source["partition"], source["offset"]
+
+
+def run(plan: Plan, delivery: str, folder: Path) -> Tally:
+    """One run on servers of its own."""
+    with ExitStack() as opened:
+        cluster = opened.enter_context(kafka_cluster(plan.brokers))
+        redis = opened.enter_context(redis_server("--appendonly", "yes", "--appendfsync", "always"))
+        stage = Stage.fresh(Fresh(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
+        opened.callback(stage.close)
+        return asyncio.run(Run(stage, plan, delivery, cluster.servers, redis).go())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=Plan.documents)
+    parser.add_argument("--rate", type=float, default=Plan.rate, help="events a second")
+    parser.add_argument("--kills", type=int, default=Plan.kills)
+    parser.add_argument("--freezes", type=int, default=Plan.freezes)
+    parser.add_argument("--broker-restarts", type=int, default=Plan.broker_restarts)
+    parser.add_argument("--redis-restarts", type=int, default=Plan.redis_restarts)
+    parser.add_argument("--brokers", type=int, default=Plan.brokers)
+    parser.add_argument("--seed", type=int, default=Plan.seed)
+    parser.add_argument("--delivery", choices=("at_least_once", "exactly_once", "both"), default="both")
+    parser.add_argument("--json", action="store_true")
+    asked = vars(parser.parse_args(arguments))
+    as_json, delivery = asked.pop("json"), asked.pop("delivery")
+    plan = Plan(**asked)
+    report = Report("The stream under faults", asdict(plan))
+    tallies = []
+    for one in ("at_least_once", "exactly_once") if delivery == "both" else (delivery,):
+        folder = Path(tempfile.mkdtemp(prefix="gate-faults-"))
+        tallies.append(run(plan, one, folder))
+        for problem in tallies[-1].problems[:20]:
+            print(problem, file=sys.stderr)
+    report.add("runs", [tally.row() for tally in tallies])
+    report.show(as_json=as_json)
+    return 0 if all(tally.as_promised for tally in tallies) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
