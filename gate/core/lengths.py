@@ -56,7 +56,7 @@ def most_alike(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray
 
 def set_sizes(features: Features) -> Lengths:
     """How many distinct features each document has."""
-    first, _ = _distinct(features)
+    first, _ = distinct(features)
     return np.diff(np.searchsorted(first, features.starts))
 
 
@@ -67,7 +67,7 @@ def multiset_sizes(features: Features) -> Lengths:
 
 def weighted_sizes(features: Features) -> Lengths:
     """The sum of place times repetition over the distinct features of each document."""
-    first, counts = _distinct(features)
+    first, counts = distinct(features)
     bounds = np.searchsorted(first, features.starts)
     places = 1 + np.arange(first.size) - np.repeat(bounds[:-1], np.diff(bounds))
     sums = np.concatenate([[0], np.cumsum(places * counts)])
@@ -109,22 +109,22 @@ def resemblances(features: Features, pairs: Pairs, *, multisets: bool = False) -
 
     For reference: it takes all features of both, where a signature takes a fixed number of bytes.
     """
-    distinct, counts = _distinct(features)
-    bounds = np.searchsorted(distinct, features.starts)
+    first, counts = distinct(features)
+    bounds = np.searchsorted(first, features.starts)
     # Hashes as small numbers, in rising order within each document, and how often each stands there.
-    numbers = np.unique(features.hashes[distinct], return_inverse=True)[1]
+    numbers = np.unique(features.hashes[first], return_inverse=True)[1]
     sizes = np.diff(bounds)
     order = np.lexsort((numbers, np.repeat(np.arange(len(features)), sizes)))
     numbers, weights = numbers[order], counts[order] if multisets else np.ones(order.size, np.int64)
     totals = np.diff(np.concatenate([[0], np.cumsum(weights)])[bounds])
     shared = np.zeros(len(pairs), np.int64)
     work = np.cumsum(sizes[pairs].sum(axis=1))
-    first = 0
-    while first < len(pairs):
-        done = int(work[first - 1]) if first else 0
-        past = max(first + 1, int(np.searchsorted(work, done + _CHUNK, side="right")))
-        shared[first:past] = _shared(numbers, weights, bounds, pairs[first:past])
-        first = past
+    begin = 0
+    while begin < len(pairs):
+        done = int(work[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(work, done + _CHUNK, side="right")))
+        shared[begin:end] = _shared(numbers, weights, bounds, pairs[begin:end])
+        begin = end
     united = totals[pairs].sum(axis=1) - shared
     exact: NDArray[np.float64] = shared / np.maximum(united, 1)
     return exact
@@ -149,7 +149,7 @@ def _shared(
     return np.bincount(keys[0][both] // most, weights=lesser, minlength=len(pairs)).astype(np.int64)
 
 
-def _distinct(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each distinct feature of each document stands first, in the order of the text, and how often it stands."""
     standing = standing_for(features.hashes, features.starts)
     first = np.full(standing.size, standing.size, np.int64)

@@ -24,6 +24,7 @@ def test_the_digest_of_a_profile_that_was_stored_before_is_what_it_was(name: str
 
 OTHERS: dict[str, object] = {
     "family": "murmur3",
+    "chunks": "whole",
     "stream": "soundex",
     "weights": "set",
     "method": "minhash",
