@@ -44,6 +44,8 @@ SAMPLES: dict[str, Callable[[Windows, Profile, bytes], Features]] = {
     "bsw-n": _bsw_n,
 }
 
+NAMES = (*SAMPLES, "sketch-n")
+
 
 @dataclass(frozen=True, slots=True)
 class Sampled:

@@ -137,7 +137,7 @@ class Neighbours:
         # Who is alike is met in many buckets: once is enough.
         standing = standing_for(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
         repeated = (entries[standing] == entries) & (rows[standing] == rows) & (standing != np.arange(len(entries)))
-        once = np.flatnonzero(~repeated)
+        once = self._nearest_first(np.flatnonzero(~repeated), rows, standing)
         pairs: dict[tuple[int, int], Record] = {}
         for row, entry in dict.fromkeys(zip(rows[once].tolist(), entries[once].tolist(), strict=True)):
             i, other = who[row], known[entry]
@@ -162,6 +162,17 @@ class Neighbours:
         gone = np.isin(entries, np.array(missing, np.uint64)) if missing else np.zeros(len(entries), np.bool_)
         dead = [record for record in known.values() if record is not None and record.dead]
         return Meeting(sights, alike, (keys[gone], entries[gone]), dead)
+
+    def _nearest_first(
+        self, places: NDArray[np.int64], rows: NDArray[np.int64], standing: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Where somebody met more than are compared, those first that it met in the most buckets: who shares a phrase
+        with everybody would otherwise be shown anybody but its own copy."""
+        met = rows[places]
+        if not met.size or np.bincount(met).max() <= self._limits.max_candidates:
+            return places
+        times = np.bincount(standing, minlength=standing.size)[places]
+        return places[np.lexsort((-times, met))]
 
     async def _known(self, entries: list[int]) -> dict[int, Record | None]:
         return dict(zip(entries, await self._store.records(entries), strict=True))

@@ -64,6 +64,7 @@ def bodies(draw: st.DrawFn, profile: Profile) -> tuple[bytes, bytes]:
     return {
         "sketch-n": (4 * left, 4 * right),
         "simhash": (prints[0], flipped),
+        "simindex": (b"\x01" + prints[0][1:], b"\x01" + flipped[1:]),  # 0 is no number
         "minhash": (sizes[0] + left, sizes[1] + right),
         "hybrid": (prints[0] + sizes[0] + left, flipped + sizes[1] + right),
     }[profile.method]

@@ -1,0 +1,152 @@
+"""Signatures that grow with their text, at work in the gate: a part is found by its whole, whichever comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from gate import BUILT_IN, CheckIn, Gate, Limits, Profile, Verdict
+from gate.index.audit import audit
+from load.servers import redis_server
+
+NUMBERS = count()
+Open = Callable[..., Gate]
+WINDOWED = ["mod-n", "min-n", "sketch-n", "bsw-n", "bsw-n-plain", "containment"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with redis_server() as made:
+        yield made.url
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Open a gate on an empty index of the backend of the test."""
+    gates: list[Gate] = []
+
+    def open_one(profile: str | Profile = "containment", **more: object) -> Gate:
+        own = BUILT_IN[profile] if isinstance(profile, str) else profile
+        own = msgspec.structs.replace(own, name=f"windows-{next(NUMBERS)}")
+        index: str | Path | None = None
+        if request.param == "sqlite":
+            index = tmp_path / f"{own.name}.gate"
+        elif request.param == "redis":
+            index = request.getfixturevalue("server")
+        gates.append(Gate(own, index=index, **more))  # type: ignore[arg-type]
+        return gates[-1]
+
+    yield open_one
+    for gate in gates:
+        gate.close()
+
+
+def prose(words: int, seed: int) -> str:
+    draw = np.random.default_rng(seed)
+    known = ["".join(map(chr, draw.integers(97, 123, size))) for size in draw.integers(2, 10, 500).tolist()]
+    return " ".join(known[i] for i in draw.integers(0, 500, words).tolist())
+
+
+CHAPTERS = [prose(500, seed) for seed in range(1, 11)]
+BOOK = "\n\n".join(CHAPTERS)
+LONG = prose(2000, 99)
+
+
+def document(document_id: str, text: str) -> CheckIn:
+    return CheckIn(document_id=document_id, text=text)
+
+
+def told(verdict: Verdict) -> tuple[str, list[str]]:
+    return verdict.relation.value, [match.document_id for match in verdict.matches]
+
+
+def test_a_chapter_after_its_book_is_contained_in_it(opened: Open) -> None:
+    gate = opened()
+    gate.check_in([document("book", BOOK), document("other", prose(3000, 77))])
+    [verdict] = gate.check_in([document("chapter", CHAPTERS[6])])
+    assert told(verdict) == ("contained", ["book"])
+    [match] = verdict.matches
+    assert match.containment is not None
+    assert match.containment > 0.95
+    assert match.resemblance is not None
+    assert match.resemblance < 0.2
+
+
+def test_a_book_after_its_chapters_contains_each_of_them(opened: Open) -> None:
+    gate = opened()
+    entered = gate.check_in([document(str(n), text) for n, text in enumerate(CHAPTERS)])
+    assert {verdict.relation.value for verdict in entered} == {"new"}
+    [verdict] = gate.check_in([document("book", BOOK)])
+    relation, names = told(verdict)
+    assert relation == "contains"
+    assert sorted(names) == [str(n) for n in range(10)]
+
+
+def test_a_part_and_its_whole_in_one_batch_meet_too(opened: Open) -> None:
+    verdicts = opened().check_in([document("chapter", CHAPTERS[3]), document("book", BOOK)])
+    assert [told(verdict) for verdict in verdicts] == [("new", []), ("contains", ["chapter"])]
+
+
+def test_a_part_that_was_edited_is_still_a_part(opened: Open) -> None:
+    gate = opened()
+    gate.check_in([document("book", BOOK)])
+    words = CHAPTERS[2].split()
+    words[::40] = ["edited"] * len(words[::40])
+    [verdict] = gate.check_in([document("chapter", " ".join(words))])
+    assert told(verdict) == ("contained", ["book"])
+    assert verdict.matches[0].containment is not None
+    assert 0.8 <= verdict.matches[0].containment < 0.95
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_an_edited_copy_is_found_and_a_stranger_is_not(opened: Open, name: str) -> None:
+    gate = opened(name)
+    words = LONG.split()
+    words[250] = "edited"
+    documents = [document("a", LONG), document("b", CHAPTERS[1]), document("c", " ".join(words))]
+    assert [told(verdict) for verdict in gate.check_in(documents)] == [("new", []), ("new", []), ("near", ["a"])]
+    [again] = gate.check_in([document("c", " ".join(words))])
+    assert told(again) == ("near", ["a"])
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_an_index_is_whole_and_a_delete_leaves_nothing_of_it(opened: Open, name: str) -> None:
+    gate = opened(name)
+    gate.check_in([document(str(n), text) for n, text in enumerate([*CHAPTERS[:3], BOOK])])
+    report = gate.with_store(lambda store: audit(store, gate.method, gate.profile))
+    assert report.looked_at["postings"] == gate.info()["postings"] > 0
+    assert not report.found
+    gate.delete([str(n) for n in range(4)])
+    assert gate.info()["postings"] == 0
+
+
+def test_of_a_document_with_more_fingerprints_than_are_kept_the_verdict_says_so(opened: Open) -> None:
+    few = msgspec.structs.replace(BUILT_IN["containment"], max_prints=64, max_keys=64)
+    gate = opened(few)
+    verdicts = gate.check_in([document("book", BOOK), document("chapter", CHAPTERS[5][:700])])
+    assert [tuple(verdict.degraded) for verdict in verdicts] == [("features_capped",), ()]
+    narrow = opened(limits=Limits(max_features=1000))
+    [verdict] = narrow.check_in([document("book", BOOK)])
+    assert verdict.degraded == ("features_capped",)
+
+
+def test_the_keys_of_a_document_are_no_more_than_the_profile_says(opened: Open) -> None:
+    gate = opened(msgspec.structs.replace(BUILT_IN["containment"], max_keys=40))
+    gate.check_in([document("book", BOOK)])
+    assert gate.info()["postings"] == 40
+    [verdict] = gate.check_in([document("half", "\n\n".join(CHAPTERS[:5]))])
+    assert told(verdict) == ("contained", ["book"])
+
+
+def test_who_shares_most_is_compared_first_where_not_all_can_be(opened: Open) -> None:
+    template = prose(300, 55)
+    gate = opened(limits=Limits(max_candidates=2))
+    gate.check_in([document(str(n), f"{template} {text}") for n, text in enumerate(CHAPTERS)])
+    [verdict] = gate.check_in([document("copy", f"{template} {CHAPTERS[8]} and some words more")])
+    assert told(verdict) == ("near", ["8"])
+    assert verdict.degraded == ("candidates_capped",)
