@@ -12,10 +12,14 @@ from rich.text import Text
 from gate.cli import show
 from gate.cli.frame import Options, common, emit, load, load_with_origins
 from gate.config.profiles import chosen_profile
-from gate.core.plan import changed
+from gate.core import windowed
+from gate.core.methods import METHODS
+from gate.core.plan import bands_for, changed
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
+from gate.errors import ConfigError
 
+DEFAULT_RECALL = 0.95
 TRIED = "tried"  # the name of a profile that has been changed by hand, to see what would happen
 
 
@@ -28,31 +32,39 @@ TRIED = "tried"  # the name of a profile that has been changed by hand, to see w
     type=click.IntRange(0, 10**12),
     help="How many to plan for.",
 )
-@click.option("--method", metavar="NAME", help="Try another method: simhash, minhash or hybrid.")
+@click.option("--method", metavar="NAME", help=f"Try another method: {', '.join(METHODS)}.")
 @click.option("--radius", metavar="BITS", type=int, help="Try: fingerprints within so many bits are sure to meet.")
 @click.option("--bins", metavar="N", type=int, help="Try: the length of the MinHash sketch.")
 @click.option("--bands", metavar="N", type=int, help="Try: how many bands of it are looked up; more find more.")
 @click.option("--rows", metavar="N", type=int, help="Try: bins in a band; more bring fewer strangers, and find less.")
 @click.option("--gram", metavar="N", type=int, help="Try: words (or characters) in a shingle.")
+@click.option("--at", metavar="SHARE", type=float, help="Choose bands and rows that find pairs of this resemblance.")
+@click.option("--recall", metavar="SHARE", type=float, help="How many of them, with --at; .95 if nothing is said.")
 @common(index=False)
-def plan(*, documents: int, options: Options, **tried: int | str | None) -> None:
+def plan(
+    *, documents: int, at: float | None, recall: float | None, options: Options, **tried: int | str | None
+) -> None:
     """Tell what a profile costs and finds, before the first document is in.
 
     \b
       gate plan
       gate plan --documents 50000000 --profile simhash
       gate plan --bands 24 --rows 5                    what if?
+      gate plan --at .8 --recall .99                   which bands find 99 % of pairs of resemblance .8?
 
     The figures follow from the parameters alone; how texts of yours behave, only a measurement can tell. "Changed" is
     the share of words that may be replaced, here and there, until two texts are as little alike as the line says.
     """
     profile = _varied(load(options).profile, {name: value for name, value in tried.items() if value is not None})
+    if at is not None or recall is not None:
+        profile = _banded(profile, at, DEFAULT_RECALL if recall is None else recall)
     expected = planned(profile, documents)
     words = "characters" if profile.stream == "characters" else "words"
+    unit = profile.window if profile.method in windowed.NAMES else profile.gram
     if options.json:
         told: dict[str, Any] = msgspec.to_builtins(expected)
         told["recall"] = [
-            {"resemblance": alike, "changed": round(changed(alike, profile.gram), 4), "found": found}
+            {"resemblance": alike, "changed": round(changed(alike, unit), 4), "found": found}
             for alike, found in expected.recall
         ]
         emit({**told, "total_bytes": expected.total_bytes, "parameters": structs.asdict(profile)})
@@ -60,7 +72,7 @@ def plan(*, documents: int, options: Options, **tried: int | str | None) -> None
     out = show.console()
     out.print(Text(f"Profile {expected.profile}, {documents:,} documents", style="bold"))
     out.print(Text(_parameters(profile), style="dim"))
-    show.plan(out, expected, changed=lambda alike: changed(alike, profile.gram), words=words)
+    show.plan(out, expected, changed=lambda alike: changed(alike, unit), words=words)
 
 
 def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:
@@ -70,14 +82,38 @@ def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:
     return chosen_profile(structs.replace(profile, name=TRIED, **tried))
 
 
+def _banded(profile: Profile, at: float | None, recall: float) -> Profile:
+    """The profile with bands that find so many of the pairs of that resemblance."""
+    if at is None:
+        raise ConfigError("--recall: says how many, but not of which pairs; give their resemblance by --at")
+    if profile.method not in ("minhash", "hybrid"):
+        raise ConfigError(f"--at: {profile.method} has no bands; choose a profile of the method minhash or hybrid")
+    bands, rows = bands_for(at, bins=profile.bins, recall=recall)
+    return _varied(profile, {"bands": bands, "rows": rows})
+
+
 def _parameters(profile: Profile) -> str:
     """A profile in one line: what was looked at, how it is found, what counts."""
-    looked = f"{profile.stream} in {profile.gram}s, weights {profile.weights}, method {profile.method}"
-    parts = [looked]
-    if profile.method != "minhash":
+    window = profile.method in windowed.NAMES
+    parts = [f"windows of {profile.window} bytes" if window else f"{profile.stream} in {profile.gram}s"]
+    if profile.method in ("simhash", "hybrid"):
+        parts.append(f"weights {profile.weights}")
+    parts.append(f"method {profile.method}")
+    if profile.method in ("simhash", "hybrid"):
         parts.append(f"radius {profile.radius}")
-    if profile.method != "simhash":
-        parts.append(f"{profile.bands} bands of {profile.rows} of {profile.bins} bins")
+    if profile.method in ("minhash", "hybrid"):
+        family = "" if profile.family == "one-permutation" else f" by {profile.family} hash functions"
+        parts.append(f"{profile.bands} bands of {profile.rows} of {profile.bins} bins{family}")
+    if profile.method == "simindex":
+        parts.append(f"number {profile.si_method} of Roth 2011, window {profile.si_window}")
+    if window:
+        parts.append(f"n {profile.sample}")
+    if profile.method == "bsw-n":
+        parts.append(f"chunks {profile.chunks}")
+    if profile.method == "sketch-n":
+        parts.append(f"{profile.bands} bands of {profile.rows}")
+    elif window:
+        parts.append(f"{profile.max_keys} keys at most")
     return ", ".join(parts)
 
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import bands, lengths, minhash, shingles, simhash
+from gate.core import bands, lengths, minhash, shingles, simhash, simindex, windowed
 from gate.core.bands import Probes
-from gate.core.method import NO_LIMIT, Measures, Method, Room, Signatures
+from gate.core.method import NO_LIMIT, Measures, Method, Room, Signatures, stack, whole
 from gate.core.profile import Profile
+from gate.core.simindex import SimilarityIndex
 from gate.core.text import Texts
+from gate.core.windowed import Sampled, Sketched
 from gate.errors import ConfigError
 
 __all__ = ["METHODS", "Measures", "Method", "Room", "Signatures", "method_of"]
@@ -38,15 +40,15 @@ class SimHash:
         return _signatures(_print_bytes(features.first(self.max_features), self.profile), features, self)
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
-        rows, table = _stack(bodies)
+        rows, table = stack(bodies)
         return bands.fingerprint_postings(rows, _prints(table))
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
-        rows, table = _stack(bodies)
+        rows, table = stack(bodies)
         return bands.fingerprint_probes(rows, _prints(table), self.profile.radius)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        left, right = _whole(lefts), _whole(rights)
+        left, right = whole(lefts), whole(rights)
         return Measures(distance=_distances(left, right))
 
     def fingerprint(self, body: bytes) -> int | None:
@@ -70,14 +72,14 @@ class MinHash:
         return _signatures(_sketch(features.first(self.max_features), self.profile), features, self)
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
-        rows, table = _stack(bodies)
+        rows, table = stack(bodies)
         return bands.band_postings(rows, table[:, 4:], bands=self.profile.bands, band_rows=self.profile.rows)
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
         return self.postings(bodies)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        left, right = _whole(lefts), _whole(rights)
+        left, right = whole(lefts), whole(rights)
         return _resemble(left, right, self.profile, distance=None)
 
     def fingerprint(self, body: bytes) -> int | None:
@@ -103,11 +105,11 @@ class Hybrid:
         return _signatures(table, features, self)
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
-        rows, table = _stack(bodies)
+        rows, table = stack(bodies)
         return bands.together(bands.fingerprint_postings(rows, _prints(table)), self._bands(rows, table))
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
-        rows, table = _stack(bodies)
+        rows, table = stack(bodies)
         prints = bands.fingerprint_probes(rows, _prints(table), self.profile.radius)
         return bands.together(prints, self._bands(rows, table))
 
@@ -115,7 +117,7 @@ class Hybrid:
         return bands.band_postings(rows, table[:, 12:], bands=self.profile.bands, band_rows=self.profile.rows)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        left, right = _whole(lefts), _whole(rights)
+        left, right = whole(lefts), whole(rights)
         return _resemble(left[:, 8:], right[:, 8:], self.profile, distance=_distances(left, right))
 
     def fingerprint(self, body: bytes) -> int | None:
@@ -139,23 +141,6 @@ def _print_bytes(features: shingles.Features, profile: Profile) -> NDArray[np.ui
 def _sketch(features: shingles.Features, profile: Profile) -> NDArray[np.uint8]:
     signatures, sizes = minhash.signatures(features, profile.bins, profile.family)
     return np.hstack([sizes.astype("<u4").view(np.uint8).reshape(-1, 4), signatures])
-
-
-def _stack(bodies: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The bodies that are not empty as rows of one array, and which documents they are."""
-    rows = np.flatnonzero(np.fromiter(map(len, bodies), np.int64, len(bodies)))
-    if not rows.size:
-        return rows, np.empty((0, 1024 + 12), np.uint8)
-    flat = np.frombuffer(b"".join(bodies), np.uint8)
-    return rows, flat.reshape(rows.size, -1)
-
-
-def _whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:
-    """The bodies as rows of one array; left out, an empty one would set each pair after it askew."""
-    rows, table = _stack(bodies)
-    if len(rows) < len(bodies):
-        raise ValueError("a text with too few features has no body to compare")
-    return table
 
 
 def _prints(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -184,6 +169,11 @@ METHODS: dict[str, Callable[[Profile, bytes, int], Method]] = {
     "simhash": SimHash,
     "minhash": MinHash,
     "hybrid": Hybrid,
+    "mod-n": Sampled,
+    "min-n": Sampled,
+    "bsw-n": Sampled,
+    "sketch-n": Sketched,
+    "simindex": SimilarityIndex,
 }
 
 
@@ -191,7 +181,11 @@ def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_L
     """The profile's row of the table, its parameters checked."""
     if profile.method not in METHODS:
         raise ConfigError(f"profile.method: {profile.method!r} is unknown; choose one of {', '.join(sorted(METHODS))}")
-    if profile.method != "simhash" and profile.bands * profile.rows > profile.bins:
+    if profile.method in windowed.NAMES:
+        windowed.check(profile)
+    elif profile.method == "simindex":
+        simindex.check(profile)
+    elif profile.method != "simhash" and profile.bands * profile.rows > profile.bins:
         raise ConfigError(
             f"profile.bands x profile.rows: {profile.bands} x {profile.rows} rows need more than the "
             f"{profile.bins} bins there are; lower bands or rows, or raise profile.bins"

@@ -1,31 +1,44 @@
 """What a profile costs and finds, before the first document is in: look-ups, strangers, bytes, recall.
 
-Everything here is arithmetic on the parameters. Two models stand behind it:
+Everything here is arithmetic on the parameters. Four models stand behind it:
 
 - A band of r rows is shared with probability p ** r, where p = J + (1 - J) / 256: a row agrees because the sets do,
   or by the chance of one byte.
 - A bit of two fingerprints differs with probability arccos(c) / pi (random hyperplanes), where c = 2J / (1 + J) is
   the cosine of two sets of equal size and resemblance J; so the distance is binomial over 64 bits.
+- A similarity index is the sum of random numbers of both signs, of which two documents share 2J / (1 + J): two normal
+  numbers of that correlation. Their quotient is a Cauchy variable, and J says how often it is near 1.
+- Of a set of windows, the k smallest fingerprints are the keys. Each of the smallest of the union is in both sets with
+  probability J, so documents of one size share a key with probability 1 - (1 - J) ** k. How many keys and fingerprints
+  there are grows with the text; a document of 8 KB is taken.
 
 Real texts repeat words and come in unequal sizes, so a measured recall may differ; a hybrid's two ways are taken
-as independent.
+as independent. That strangers share phrases is in no model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import acos, comb, pi
+from math import acos, atan, comb, log2, pi, sqrt
 
 from gate.core.bands import BLOCK_BITS, BLOCKS, band_recall, probe_count
+from gate.core.method import COUNT_BYTES
 from gate.core.methods import method_of
 from gate.core.profile import Profile
+from gate.core.simindex import SimilarityIndex
+from gate.core.windowed import PRINT_BYTES, VALUE_BYTES, Sampled
+from gate.errors import ConfigError
 
 FINGERPRINT_BITS = 64
 FINGERPRINT_BYTES = 8
 POSTING_BYTES = 16  # an entry's number and its tag
 IDENTITY_BYTES = 16 + 8 + 8  # content id, entry, ticket
 SIZE_BYTES = 4  # of the feature set, before the sketch
+TEXT_BYTES = 8192  # of a document whose signature grows with it
 CHANCE = 1.0 / 256.0  # that two unrelated bytes agree
+NUMBER_BITS = 6  # most similarity indexes of documents of one length lie within two doublings, of either sign
+MOST_BANDS, MOST_ROWS = 128, 8
 RESEMBLANCES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 
@@ -48,45 +61,155 @@ class Plan:
         return self.documents * sum(self.bytes_per_document.values())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way of finding, of which a method has one or more."""
+
+    probes: int
+    postings: int
+    bucket_bits: float
+    strangers: float  # the share of unrelated documents that have to be compared
+    size: dict[str, int]  # bytes, but for the postings
+    recall: Callable[[float], float]  # the chance that a pair of that resemblance meets
+    radius: int | None = None
+
+
 def plan(profile: Profile, documents: int) -> Plan:
     """What to expect of `documents` documents under the profile."""
     method_of(profile)  # refuses parameters that do not go together
     if documents < 0:
         raise ValueError("documents must not be negative")
-    prints = profile.method != "minhash"
-    bands = profile.bands if profile.method != "simhash" else 0
-    postings = (BLOCKS if prints else 0) + bands
-    bucket_bits = min(BLOCK_BITS, 8 * profile.rows) if bands else BLOCK_BITS
-    strangers = within(profile.radius, 0.5) if prints else 0.0
-    strangers += bands * CHANCE**profile.rows
+    ways = [way(profile) for way in WAYS[profile.method]]
+    postings = sum(way.postings for way in ways)
     size = {"record": IDENTITY_BYTES, "postings": postings * POSTING_BYTES}
-    if prints:
-        size["fingerprint"] = FINGERPRINT_BYTES
-    if bands:
-        size["sketch"] = SIZE_BYTES + profile.bins
+    for way in ways:
+        size |= way.size
     return Plan(
         profile=profile.ref,
         documents=documents,
-        probes=(probe_count(profile.radius) if prints else 0) + bands,
+        probes=sum(way.probes for way in ways),
         postings=postings,
-        bucket_size=documents / 2**bucket_bits,
-        expected_candidates=documents * strangers,
+        bucket_size=documents / 2 ** min(way.bucket_bits for way in ways),
+        expected_candidates=documents * sum(way.strangers for way in ways),
         bytes_per_document=size,
         recall=[(resemblance, recall(profile, resemblance)) for resemblance in RESEMBLANCES],
-        radius=profile.radius if prints else None,
+        radius=next((way.radius for way in ways if way.radius is not None), None),
     )
 
 
 def recall(profile: Profile, resemblance: float) -> float:
     """The chance that two documents of that resemblance meet in the index."""
     missed = 1.0
-    if profile.method != "minhash":
-        cosine = 2.0 * resemblance / (1.0 + resemblance)
-        missed *= 1.0 - within(profile.radius, acos(min(1.0, cosine)) / pi)
-    if profile.method != "simhash":
-        agree = resemblance + (1.0 - resemblance) * CHANCE
-        missed *= 1.0 - band_recall(agree, bands=profile.bands, band_rows=profile.rows)
+    for way in WAYS[profile.method]:
+        missed *= 1.0 - way(profile).recall(resemblance)
     return 1.0 - missed
+
+
+def _blocks(profile: Profile) -> Way:
+    def found(resemblance: float) -> float:
+        cosine = 2.0 * resemblance / (1.0 + resemblance)
+        return within(profile.radius, acos(min(1.0, cosine)) / pi)
+
+    return Way(
+        probes=probe_count(profile.radius),
+        postings=BLOCKS,
+        bucket_bits=BLOCK_BITS,
+        strangers=within(profile.radius, 0.5),
+        size={"fingerprint": FINGERPRINT_BYTES},
+        recall=found,
+        radius=profile.radius,
+    )
+
+
+def _bands(profile: Profile) -> Way:
+    def found(resemblance: float) -> float:
+        agree = resemblance + (1.0 - resemblance) * CHANCE
+        return band_recall(agree, bands=profile.bands, band_rows=profile.rows)
+
+    return Way(
+        probes=profile.bands,
+        postings=profile.bands,
+        bucket_bits=min(BLOCK_BITS, 8 * profile.rows),
+        strangers=profile.bands * CHANCE**profile.rows,
+        size={"sketch": VALUE_BYTES * profile.sample if profile.method == "sketch-n" else SIZE_BYTES + profile.bins},
+        recall=found,
+    )
+
+
+def _range(profile: Profile) -> Way:
+    least = profile.resemblance or 1.0
+
+    def found(resemblance: float) -> float:
+        if resemblance == 1.0 or profile.si_method in (7, 9):  # the lowest of many are about as low in every document
+            return 1.0
+        if profile.si_method == 14 or profile.si_method % 2 == 0:  # a hash is near another by chance
+            return 0.5 * (1.0 - least)
+        shared = 2.0 * resemblance / (1.0 + resemblance)
+        apart = sqrt(1.0 - shared * shared)
+        return (atan((1.0 / least - shared) / apart) - atan((least - shared) / apart)) / pi
+
+    middle = (3 << 40).to_bytes(FINGERPRINT_BYTES, "little")
+    return Way(
+        probes=len(SimilarityIndex(profile).probes([middle])),
+        postings=1,
+        bucket_bits=NUMBER_BITS,
+        strangers=found(0.0),
+        size={"number": FINGERPRINT_BYTES},
+        recall=found,
+    )
+
+
+def _prints(profile: Profile) -> Way:
+    method = Sampled(profile)
+    found = method.most if profile.method == "min-n" else min(TEXT_BYTES // profile.sample, method.most)
+    kept = max(found, 1)
+    keys = min(kept, profile.max_keys)
+    return Way(
+        probes=keys,
+        postings=keys,
+        bucket_bits=method.bucket_bits - log2(keys),  # all keys stand in one table
+        strangers=0.0,
+        size={"prints": COUNT_BYTES + kept * PRINT_BYTES},
+        recall=lambda resemblance: 1.0 - (1.0 - resemblance) ** keys,
+    )
+
+
+# A row for each method of `gate.core.methods`.
+WAYS: dict[str, tuple[Callable[[Profile], Way], ...]] = {
+    "simhash": (_blocks,),
+    "minhash": (_bands,),
+    "hybrid": (_blocks, _bands),
+    "simindex": (_range,),
+    "mod-n": (_prints,),
+    "min-n": (_prints,),
+    "bsw-n": (_prints,),
+    "sketch-n": (_bands,),
+}
+
+
+def bands_for(resemblance: float, *, bins: int, recall: float) -> tuple[int, int]:
+    """The bands and rows that find pairs of that resemblance with that probability, and the fewest pairs below it.
+
+    For each number of rows there is a least number of bands that will do; of those, the steepest curve brings the
+    fewest strangers: that with the least area below it up to the resemblance.
+    """
+    if not 0.0 < resemblance <= 1.0:
+        raise ConfigError(f"at: {resemblance} is not allowed; give a resemblance above 0 and at most 1")
+    if not 0.0 < recall < 1.0:
+        raise ConfigError(f"recall: {recall} is not allowed; give a share above 0 and below 1")
+    best: tuple[float, int, int] | None = None
+    for rows in range(1, MOST_ROWS + 1):
+        for bands in range(1, min(MOST_BANDS, bins // rows) + 1):
+            if band_recall(resemblance, bands=bands, band_rows=rows) >= recall:
+                steps = [band_recall(resemblance * i / 100, bands=bands, band_rows=rows) for i in range(100)]
+                best = min(best or (float("inf"), 0, 0), (sum(steps), bands, rows))
+                break
+    if best is None:
+        raise ConfigError(
+            f"recall: no bands of {bins} bins find {recall:.1%} of pairs of resemblance {resemblance}; raise bins, or "
+            "lower the recall that is asked for"
+        )
+    return best[1], best[2]
 
 
 def changed(resemblance: float, gram: int) -> float:

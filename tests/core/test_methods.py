@@ -17,7 +17,7 @@ from gate.core.profiles import BUILT_IN
 from gate.core.text import Texts, normalise
 from gate.errors import ConfigError
 
-NAMES = sorted(METHODS)
+NAMES = ["hybrid", "minhash", "simhash"]  # those of k-grams; test_windowed.py has the others
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),
@@ -234,7 +234,7 @@ def test_the_fingerprint_is_told_where_there_is_one() -> None:
 
 
 def test_an_unknown_method_is_refused_by_the_names_there_are() -> None:
-    with pytest.raises(ConfigError, match="hybrid, minhash, simhash"):
+    with pytest.raises(ConfigError, match=r"hybrid.*minhash.*simhash"):
         method_of(Profile(name="p", method="nilsimsa"))
 
 

@@ -7,10 +7,12 @@ from math import isclose
 import numpy as np
 import pytest
 
-from gate.core.bands import fingerprint_postings, fingerprint_probes
-from gate.core.plan import plan, recall, within
+from gate.core.bands import band_recall, fingerprint_postings, fingerprint_probes
+from gate.core.methods import method_of
+from gate.core.plan import bands_for, plan, recall, within
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
+from gate.core.text import normalise
 from gate.errors import ConfigError
 
 
@@ -67,6 +69,22 @@ def test_all_64_bits_differ_or_not_with_certainty() -> None:
     assert within(0, 0.0) == 1.0
 
 
+@pytest.mark.parametrize("name", ["mod-n", "min-n", "bsw-n", "containment"])
+def test_a_plan_of_windows_is_that_of_a_document_of_8_kb(name: str) -> None:
+    profile = BUILT_IN[name]
+    text = " ".join(f"{i * 7919 % 10_007:x}" for i in range(2_000))[:8192]
+    method = method_of(profile)
+    bodies = method.sign(normalise([text])).bodies
+    planned = plan(profile, 1000)
+    assert len(method.postings(bodies)) == pytest.approx(planned.postings, rel=0.2)
+    assert len(bodies[0]) == pytest.approx(planned.bytes_per_document["prints"], rel=0.2)
+
+
+def test_a_sketch_takes_the_bytes_that_are_planned() -> None:
+    profile = BUILT_IN["sketch-n"]
+    assert plan(profile, 10).bytes_per_document["sketch"] == method_of(profile).room.body
+
+
 def test_parameters_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(ConfigError, match="bins"):
         plan(Profile(name="p", bands=64, rows=8), 10)
@@ -75,3 +93,64 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
 def test_a_negative_number_of_documents_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         plan(BUILT_IN["standard"], -1)
+
+
+# Bands chosen for a resemblance
+
+
+@pytest.mark.parametrize("resemblance", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
+@pytest.mark.parametrize("wanted", [0.5, 0.95])
+def test_the_bands_chosen_find_what_is_asked_for_with_the_rows_there_are(resemblance: float, wanted: float) -> None:
+    bands, rows = bands_for(resemblance, bins=256, recall=wanted)
+    assert bands * rows <= 256
+    assert band_recall(resemblance, bands=bands, band_rows=rows) >= wanted
+
+
+def test_of_all_bands_that_find_enough_the_steepest_are_chosen() -> None:
+    bands, rows = bands_for(0.8, bins=128, recall=0.95)
+    below = band_recall(0.4, bands=bands, band_rows=rows)
+    for other in range(1, 9):
+        enough = [b for b in range(1, 128 // other + 1) if band_recall(0.8, bands=b, band_rows=other) >= 0.95]
+        assert all(band_recall(0.4, bands=b, band_rows=other) >= below for b in enough)
+
+
+def test_a_higher_resemblance_takes_fewer_bands_of_as_many_rows() -> None:
+    assert bands_for(0.95, bins=128, recall=0.95) < bands_for(0.8, bins=128, recall=0.95)
+
+
+def test_bins_that_are_too_few_for_the_recall_are_told() -> None:
+    with pytest.raises(ConfigError, match="raise bins"):
+        bands_for(0.1, bins=16, recall=0.99)
+
+
+@pytest.mark.parametrize(
+    ("at", "wanted", "what"), [(0.0, 0.9, "at"), (1.1, 0.9, "at"), (0.8, 1.0, "recall"), (0.8, 0.0, "recall")]
+)
+def test_shares_that_are_none_are_refused(at: float, wanted: float, what: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{what}: "):
+        bands_for(at, bins=128, recall=wanted)
+
+
+# The similarity index
+
+
+def test_the_probes_of_a_range_are_those_sent() -> None:
+    profile = Profile(name="p", method="simindex", resemblance=0.7)
+    planned = plan(profile, 1000)
+    assert planned.probes == len(method_of(profile).probes([(3 << 40).to_bytes(8, "little")]))
+    assert planned.postings == 1
+
+
+def test_sums_of_unrelated_documents_are_near_as_often_as_random_numbers() -> None:
+    """Drawn: two independent normal numbers, one within 30 % of the other."""
+    profile = Profile(name="p", method="simindex", resemblance=0.7)
+    drawn = np.random.default_rng(1).normal(size=(2, 200_000))
+    size = np.abs(drawn)
+    near = (drawn[0] * drawn[1] > 0) & (size.min(axis=0) >= 0.7 * size.max(axis=0))
+    assert recall(profile, 0.0) == pytest.approx(near.mean(), abs=0.003)
+
+
+def test_hashes_of_sketches_that_differ_at_all_are_near_by_chance_only() -> None:
+    profile = Profile(name="p", method="simindex", resemblance=0.7, si_method=4)
+    assert recall(profile, 0.99) == recall(profile, 0.1) == pytest.approx(0.15)
+    assert recall(profile, 1.0) == 1.0
