@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gate import __version__
-from gate.cli import compare, corpus, documents, index, lab, run, settings, stream
+from gate.cli import compare, corpus, documents, index, lab, run, settings, stream, tune
 from gate.cli.frame import HELP_WIDTH, Commands
 
 
@@ -44,6 +44,7 @@ for command in (
     stream.lag,
     stream.deadletters,
     settings.plan,
+    tune.tune,
     lab.lab,
     settings.config,
     corpus.demo,

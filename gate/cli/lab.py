@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from gate.stream import jsonl
 from gate.wire import CheckInEvent, Rejected
 
 T = TypeVar("T")
+Chosen = TypeVar("Chosen", bound=Options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def _command(experiment: Experiment) -> click.Command:
     """A command of the experiment's own, with a flag for each of its options."""
 
     def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
-        options = _options(experiment, {name: value for name, value in given.items() if value is not None})
+        options = options_of(experiment.options, given)
+        experiment.check(options)
         draw.need()
         documents = corpus_of(corpus, labels)
         experiment.admit(documents)
@@ -206,11 +208,11 @@ def _command(experiment: Experiment) -> click.Command:
         click.Option(["--quiet"], is_flag=True, help="No progress."),
         click.Option(["--json", "as_json"], is_flag=True, help="Name the files that were written in JSON."),
     ]
-    command.params = [*fixed[:3], *map(_flag, structs.fields(experiment.options)), *fixed[3:]]
+    command.params = [*fixed[:3], *map(flag, structs.fields(experiment.options)), *fixed[3:]]
     return command
 
 
-def _flag(field: structs.FieldInfo) -> click.Option:
+def flag(field: structs.FieldInfo) -> click.Option:
     """An option of the command line for an option of an experiment. Values are checked all at once, later."""
     return click.Option(
         [f"--{field.name.replace('_', '-')}", field.name],
@@ -265,14 +267,14 @@ def _description(field: structs.FieldInfo) -> str:
     return str(told.get("description", ""))
 
 
-def _options(experiment: Experiment, given: dict[str, str]) -> Options:
-    """The options of an experiment out of flags; all that is wrong with them is told at once."""
+def options_of(kind: type[Chosen], given: Mapping[str, str | None]) -> Chosen:
+    """Options out of flags; all that is wrong with them is told at once."""
     values: dict[str, Any] = {}
     problems: list[str] = []
-    for field in structs.fields(experiment.options):
-        if field.name not in given:
+    for field in structs.fields(kind):
+        raw: object = given.get(field.name)
+        if raw is None:
             continue
-        raw: object = given[field.name]
         if _is_list(field):
             raw = [part.strip() for part in str(raw).split(",") if part.strip()]
         if _lists_profiles(field):
@@ -285,9 +287,7 @@ def _options(experiment: Experiment, given: dict[str, str]) -> Options:
             problems.append(f"--{name}: {shown(given[field.name])} is not allowed; {_domain(field)}")
     if problems:
         raise ConfigError(*problems)
-    options = experiment.options(**values)
-    experiment.check(options)
-    return options
+    return kind(**values)
 
 
 def _domain(field: structs.FieldInfo) -> str:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import cycle, islice
 
 import numpy as np
 
-from gate.core.plan import changed
 from gate.core.streams import SPACELESS
 from gate.errors import ConfigError
 from gate.lab.truth import GRAM, Documents
@@ -86,24 +86,45 @@ def part(text: str, share: float, rng: np.random.Generator) -> str:
     return "".join(own[begin : begin + size])
 
 
-def with_copies(documents: Documents, share: float, rng: np.random.Generator) -> Documents:
-    """The documents, and edited copies of a share of them behind them, as far apart as `LEVELS` says, more or less.
+def share_for(edit: Edit, jaccard: float) -> float:
+    """The share of words to edit so that about so much of the 3-word shingles is left in common.
 
-    How far exactly is counted afterwards: the truth of the new set is exact like that of any other.
+    Of a text of n words, an edit of a share c leaves a shingle whole if none of its words (or of the gaps between them)
+    is touched; so kept = (1 - c) ** touched of them, and J = kept / (1 + size of the copy - kept).
+    """
+    touched = {Edit.REPLACE: GRAM, Edit.DELETE: GRAM, Edit.INSERT: GRAM - 1, Edit.MOVE: 2 * GRAM - 1}[edit]
+    grows = {Edit.INSERT: 1.0, Edit.DELETE: -1.0}.get(edit, 0.0)
+    low, high = 0.0, 1.0
+    for _ in range(40):  # J falls as the share grows: halve the interval
+        middle = (low + high) / 2
+        kept = (1.0 - middle) ** touched
+        if kept / (2.0 + grows * middle - kept) > jaccard:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def with_copies(
+    documents: Documents, copies: int, rng: np.random.Generator, levels: Sequence[float] = LEVELS
+) -> Documents:
+    """The documents, and so many edited copies behind them, about as much like their originals as the levels say.
+
+    How much exactly is counted afterwards: the truth of the new set is exact like that of any other.
     """
     fit = [i for i in rng.permutation(len(documents)).tolist() if len(pieces(documents.texts[i])) >= FEW_WORDS]
     words = vocabulary(documents.texts, rng)
     ids, texts = list(documents.ids), list(documents.texts)
     taken = set(ids)
-    for number, original in enumerate(fit[: max(1, round(share * len(documents)))]):
-        edit = (Edit.REPLACE, Edit.INSERT, Edit.DELETE, Edit.MOVE)[int(rng.integers(0, 4))]
-        level = changed(LEVELS[number % len(LEVELS)], GRAM)
+    edits = tuple(Edit)
+    for number, original in enumerate(islice(cycle(fit), copies)):
+        edit = edits[int(rng.integers(0, len(edits)))]
         name = f"{ids[original]}~{edit}"
         while name in taken:
             name += "~"
         taken.add(name)
         ids.append(name)
-        texts.append(edited(texts[original], edit, level, rng, words))
+        texts.append(edited(texts[original], edit, share_for(edit, levels[number % len(levels)]), rng, words))
     return replace(documents, ids=ids, texts=texts)
 
 

@@ -51,9 +51,8 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
     documents = sampled(corpus, options.documents, rng)
     plants = options.plant == "yes" or (options.plant == "auto" and not (corpus.labels or corpus.clusters))
     if plants:
-        documents = with_copies(documents, options.copies, rng)
-    for _ in progress(("truth",), "exact resemblance of all pairs"):
-        documents.pairs  # noqa: B018 - counted once, here, where the progress tells of it
+        documents = with_copies(documents, max(1, round(options.copies * len(documents))), rng)
+    [truth] = [documents.pairs for _ in progress(("truth",), "exact resemblance of all pairs")]
     scores: dict[str, PairScores] = {}
     costs: dict[str, Row] = {}
     prints: dict[str, NDArray[np.uint64]] = {}
@@ -80,7 +79,7 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
     curves = [Curve(documents, name, own) for name, own in distinct(prints).items()]
     tables += [table for curve in curves for table in (curve.distances(), curve.radii())]
     plots += [plot for curve in curves for plot in (curve.spread(), curve.recall())]
-    return Report(tables=tables, plots=plots, notes=notes(plants, missing, len(documents.pairs)))
+    return Report(tables=tables, plots=plots, notes=notes(plants, missing, len(truth)))
 
 
 def sampled(corpus: Documents, count: int, rng: np.random.Generator) -> Documents:

@@ -1,0 +1,91 @@
+"""What to be wary of in a corpus before a profile is chosen for it: templates, short texts, scripts without spaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gate.core.streams import SPACELESS
+from gate.lab.planting import FEW_WORDS, pieces
+from gate.lab.truth import Documents
+
+COMMON = 0.1  # share of the documents that a shingle of a template stands in
+TEMPLATE = 0.2  # share of common shingles in a document from which on it is told
+FEW_DOCUMENTS = 30  # with fewer, a tenth of them is no template
+SHORT = 0.1  # share of short documents from which on it is told
+UNSPACED = 0.2  # share of letters from which on a script matters
+LONG_RUN = 30  # letters in one run: no language that writes spaces has such words, but for a few
+_RUN = re.compile(r"\w+")
+_LETTER = re.compile("[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS) + "]")
+_READ = 20_000  # characters of a document that are looked at for its script
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cautions:
+    told: Sequence[str]
+    spaceless: bool  # letters count as words in much of the corpus
+
+
+def cautions(documents: Documents) -> Cautions:
+    """All that is to be told, and whether words are single letters here."""
+    alone, unknown, script = letters(documents.texts)
+    found = [templates(documents), short(documents.texts)]
+    if alone >= UNSPACED:
+        found.append(
+            f"{alone:.0%} of the letters are of a script without spaces (Han, kana, Thai, Lao, Khmer, Myanmar): each "
+            "letter counts as a word, so k-grams of words are short; longer ones and characters were tried too"
+        )
+    if unknown >= UNSPACED:
+        found.append(
+            f"{unknown:.0%} of the letters stand in runs of more than {LONG_RUN} without a space (mostly {script}): "
+            "the gate cannot tell words apart there; trust a stream of characters, or put spaces between words first"
+        )
+    return Cautions(told=[one for one in found if one], spaceless=alone >= UNSPACED)
+
+
+def letters(texts: Sequence[str]) -> tuple[float, float, str]:
+    """The share of letters that the gate counts as words, that of letters in runs it cannot cut, and their script."""
+    total = alone = unknown = 0
+    scripts: Counter[str] = Counter()
+    for text in texts:
+        for run in _RUN.findall(text[:_READ]):
+            own = len(_LETTER.findall(run))
+            total += len(run)
+            alone += own
+            if not own and len(run) > LONG_RUN:
+                unknown += len(run)
+                scripts[unicodedata.name(run[len(run) // 2], "unnamed").split(" ")[0].capitalize()] += len(run)
+    most = scripts.most_common(1)
+    return alone / max(total, 1), unknown / max(total, 1), most[0][0] if most else ""
+
+
+def templates(documents: Documents) -> str:
+    """Whether a typical document is to a large part what many others say as well."""
+    numbers, starts = documents.shingles
+    firsts = np.flatnonzero((documents.first_equal == np.arange(len(documents))) & (np.diff(starts) > 0))
+    if len(firsts) < FEW_DOCUMENTS:
+        return ""
+    spread = np.bincount(np.concatenate([numbers[starts[i] : starts[i + 1]] for i in firsts.tolist()]))
+    common = spread >= COMMON * len(firsts)
+    shares = [float(common[numbers[starts[i] : starts[i + 1]]].mean()) for i in firsts.tolist()]
+    if (typical := float(np.median(shares))) < TEMPLATE:
+        return ""
+    return (
+        f"templates: half of the documents share {typical:.0%} or more of their shingles with a tenth of all others; "
+        "take headers, footers and forms out before check-in, or different documents of one form will be called alike"
+    )
+
+
+def short(texts: Sequence[str]) -> str:
+    few = sum(len(pieces(text[:_READ])) < FEW_WORDS for text in texts)
+    if few < SHORT * len(texts):
+        return ""
+    return (
+        f"very short: {few / len(texts):.0%} of the documents have fewer than {FEW_WORDS} words; one changed word "
+        "takes much of them away, so few of their edited copies are found, and below min_features only exact copies"
+    )

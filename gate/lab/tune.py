@@ -1,0 +1,338 @@
+"""Choose a profile for somebody's own documents: plant edits in a sample, measure a grid of profiles, take the cheapest
+that finds enough and errs seldom enough, and measure that one again on other edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from textwrap import wrap
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta, structs
+from msgspec.structs import replace
+
+from gate.core.profile import Profile
+from gate.core.profiles import BUILT_IN
+from gate.errors import ConfigError
+from gate.lab.cautions import cautions
+from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.planting import with_copies
+from gate.lab.quality import sampled
+from gate.lab.scores import Candidates, firsts, judged
+from gate.lab.truth import LEAST, Documents
+from gate.lab.tune_grid import WIDTH, Tried, Wanted, looks, measure, sure
+
+Budget = Literal["balanced", "candidates", "bytes", "docs/s"]
+OFFSETS = (0.0, 0.02, 0.04, 0.06, 0.08, -0.1, -0.2, 0.12)  # of J of the planted copies from what is asked for
+COPIES = 800  # at least: some 400 of them are about as much alike as is asked for
+PROVED = 20  # profiles that are measured again, the cheapest first, until one holds on other edits
+ENOUGH = 30  # pairs in the band that recall is measured in
+STEPS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # of the curve
+LISTED = 12
+STANDARD = BUILT_IN["standard"]
+
+
+class TuneOptions(Options, frozen=True, kw_only=True):
+    recall: Annotated[float, Meta(gt=0.0, lt=1.0, description="Share of copies to be found.")] = 0.95
+    at: Annotated[float, Meta(ge=0.5, le=0.95, description="Resemblance of the copies: J of 3-word shingles.")] = 0.8
+    budget: Annotated[
+        Budget, Meta(description="What to spend least of; balanced: the product of all three is least.")
+    ] = "balanced"
+    precision: Annotated[
+        float, Meta(gt=0.0, le=1.0, description="Share of pairs called alike that must have J >= .5.")
+    ] = 0.99
+    documents: Annotated[int, Meta(ge=30, description="Documents of the sample, copies not counted.")] = 1_000
+    size: Annotated[int, Meta(ge=1, description="Documents that the index will hold.")] = 1_000_000
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="What the profile is called.")] = (
+        "tuned"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """The chosen profile, whether it reaches what was asked for, and why it was chosen."""
+
+    profile: Profile
+    reached: bool
+    reasons: Sequence[str]
+    cautions: Sequence[str]
+    curve: Sequence[tuple[float, Found]]
+    report: Report
+
+
+def tune(corpus: Documents, options: TuneOptions, progress: Progress) -> Tuned:
+    check(options)
+    rng = np.random.default_rng(options.seed)
+    wanted = Wanted(recall=options.recall, at=options.at, precision=options.precision, size=options.size)
+    sample = sampled(corpus, options.documents, rng)
+    wary = cautions(sample)
+    levels = tuple(min(max(options.at + offset, 0.3), 0.99) for offset in OFFSETS)
+    trial, proof = [planted(sample, rng, levels, wanted) for _ in progress(("trial", "proof"), "planting edits")]
+    tried: list[Tried] = []
+    for look in progress(looks(wary.spaceless), "measuring profiles"):
+        tried += measure(trial, look, wanted)
+    best, again, reached = choose(tried, proof, wanted, options.budget, progress)
+    profile = replace(best.profile, name=options.name)
+    measured = {"chosen": profile, "standard": STANDARD}
+    curves = {name: curve(proof, measured[name]) for name in progress(tuple(measured), "the curve")}
+    reasons = because(best, again, tried, wanted, options.budget, reached=reached)
+    return Tuned(
+        profile=profile,
+        reached=reached,
+        reasons=reasons,
+        cautions=wary.told,
+        curve=curves["chosen"],
+        report=Report(
+            tables=[
+                chosen_table(profile),
+                curve_table(curves),
+                tried_table(ranked(tried, wanted, options.budget), wanted),
+            ],
+            plots=[curve_plot(curves, wanted), price_plot(tried, best, wanted)],
+            notes=[*reasons, *(f"Beware: {one}." for one in wary.told)],
+        ),
+    )
+
+
+def check(options: TuneOptions) -> None:
+    if options.precision < 0.5:
+        raise ConfigError("--precision: below .5 most matches would be false; ask for more")
+
+
+def planted(sample: Documents, rng: np.random.Generator, levels: Sequence[float], wanted: Wanted) -> Documents:
+    """The sample with copies; refused if too few are as much alike as is asked for."""
+    made = with_copies(sample, max(len(sample), COPIES), rng, levels)
+    jaccard = made.pairs.jaccard
+    enough = int(((jaccard >= wanted.at) & (jaccard < wanted.at + WIDTH)).sum())
+    if enough < ENOUGH:
+        raise ConfigError(
+            f"corpus: only {enough} copies with J from {wanted.at:g} to {wanted.at + WIDTH:g} could be made of "
+            f"{sample.name}, and {ENOUGH} are needed to tell anything; give more documents of 20 words or more"
+        )
+    return made
+
+
+def choose(
+    tried: Sequence[Tried], proof: Documents, wanted: Wanted, budget: Budget, progress: Progress
+) -> tuple[Tried, Proof, bool]:
+    """The cheapest that reaches everything, on other edits too: the first of many is often the one that was lucky.
+    Or else the one that finds most, of those precise enough."""
+    fit = ranked(tried, wanted, budget)
+    for one in progress(fit[:PROVED], "measuring on other edits"):
+        again = prove(proof, one.profile, wanted)
+        if (again.recall.share or 0.0) >= wanted.recall and (again.precision.share or 0.0) >= wanted.precision:
+            return one, again, True
+    precise = [one for one in tried if (one.precision.share or 0.0) >= wanted.precision] or list(tried)
+    most = max(precise, key=lambda one: (sure(one.recall), -one.candidates))
+    return most, prove(proof, most.profile, wanted), False
+
+
+def ranked(tried: Sequence[Tried], wanted: Wanted, budget: Budget) -> list[Tried]:
+    """All that reach what is wanted, the cheapest first."""
+    fit = [one for one in tried if one.reaches(wanted)]
+
+    def prices(one: Tried) -> dict[str, float]:
+        # One candidate more or less is nothing beside the look-up itself; time is measured, so only its size counts.
+        return {"candidates": 1.0 + one.candidates, "bytes": float(one.size), "docs/s": one.seconds}
+
+    def key(one: Tried) -> tuple[float, float]:
+        own = prices(one)
+        return own.get(budget, prod(own.values())), prod(own.values())
+
+    return sorted(fit, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a profile found on edits that it was not chosen by: in the band that is asked for, and of all it called."""
+
+    recall: Found
+    precision: Found
+
+
+def prove(documents: Documents, profile: Profile, wanted: Wanted) -> Proof:
+    """Measure a profile as the gate would run it."""
+    called, truth = called_by(documents, profile).jaccard, documents.pairs.jaccard
+    inside = [int(((side >= wanted.at) & (side < wanted.at + WIDTH)).sum()) for side in (called, truth)]
+    return Proof(Found(*inside), Found(int((called >= LEAST).sum()), len(called)))
+
+
+def called_by(documents: Documents, profile: Profile) -> Candidates:
+    found = judged(documents, profile)
+    among = firsts(documents, found.left, found.right) & found.yes
+    left, right = found.left[among], found.right[among]
+    return Candidates(left, right, documents.known(left, right))
+
+
+def curve(documents: Documents, profile: Profile) -> list[tuple[float, Found]]:
+    """Recall by resemblance, in steps of .05."""
+    called, truth = called_by(documents, profile).jaccard, documents.pairs.jaccard
+    return [
+        (low, Found(*(int(((side >= low) & (side < low + 0.05)).sum()) for side in (called, truth)))) for low in STEPS
+    ]
+
+
+def because(
+    best: Tried,
+    again: Proof,
+    tried: Sequence[Tried],
+    wanted: Wanted,
+    budget: Budget,
+    *,
+    reached: bool,
+) -> list[str]:
+    fit = sum(one.reaches(wanted) for one in tried)
+    upper = min(wanted.at + WIDTH, 1.0)
+    said = [
+        f"Asked for: recall {wanted.recall:g} of pairs with J from {wanted.at:g} to {upper:g}, precision "
+        f"{wanted.precision:g}."
+    ]
+    if reached:
+        least = {"balanced": "bytes x candidates x time", "docs/s": "time"}.get(budget, budget)
+        said.append(
+            f"{len(tried)} profiles were measured and {fit} reached that, with nine chances in ten that chance did not "
+            f"help; of those that reach it on other edits too, this one takes the least {least}."
+        )
+    else:
+        said.append(
+            f"None of the {len(tried)} profiles reached that. This one finds most of those that are precise enough: "
+            "ask for less recall, for a higher J, or for less precision."
+        )
+    said.append(f"It looks at {looked(best.profile)}, and finds by {found_by(best.profile)}.")
+    said.append(
+        f"On other edits of the same documents it found {told(again.recall)} of those pairs, and "
+        f"{told(again.precision)} of all pairs that it called alike have J >= .5."
+    )
+    said.append(
+        f"It takes {best.size:,} bytes a document, {best.candidates:,.1f} strangers to compare at a look-up among "
+        f"{wanted.size:,} documents, and {best.seconds * 1000:.2f} ms of a processor."
+    )
+    return said
+
+
+def told(found: Found) -> str:
+    return "none" if found.share is None else f"{found.share:.1%} ({found.found:,} of {found.of:,})"
+
+
+def looked(profile: Profile) -> str:
+    unit = {"words": "words", "soundex": "Soundex codes of words", "characters": "characters"}[profile.stream]
+    less = " without stop words" if profile.drop_stop_words else ""
+    return f"single {unit}{less}" if profile.gram == 1 else f"{unit}{less} in runs of {profile.gram}"
+
+
+def found_by(profile: Profile) -> str:
+    parts = []
+    if profile.method != "minhash":
+        parts.append(f"SimHash within {profile.radius} bits (weights {profile.weights})")
+    if profile.method != "simhash":
+        parts.append(f"{profile.bands} bands of {profile.rows} of {profile.bins} MinHash bins")
+    alike = f", alike from an estimated resemblance of {profile.resemblance:g}" if profile.resemblance else ""
+    return " and ".join(parts) + alike
+
+
+def chosen_table(profile: Profile) -> Table:
+    plain = structs.asdict(Profile(name=profile.name))
+    rows: list[Row] = [
+        {"parameter": name, "value": written(value), "standard": written(structs.asdict(STANDARD)[name])}
+        for name, value in structs.asdict(profile).items()
+        if name in ("stream", "gram", "method", "resemblance") or value != plain[name]
+    ]
+    return Table(name="profile", title="The chosen profile, where it differs from the defaults", rows=rows)
+
+
+def curve_table(curves: dict[str, list[tuple[float, Found]]]) -> Table:
+    rows: list[Row] = [
+        {"J from": low, "J to": round(low + 0.05, 2), **{name: own[step][1] for name, own in curves.items()}}
+        for step, low in enumerate(STEPS)
+    ]
+    return Table(name="curve", title="Recall by resemblance, on edits that were not used to choose", rows=rows)
+
+
+def tried_table(fit: Sequence[Tried], wanted: Wanted) -> Table:
+    rows: list[Row] = [
+        {
+            "looks at": looked(one.profile),
+            "finds by": found_by(one.profile),
+            "recall": one.recall,
+            "precision": one.precision,
+            "bytes": one.size,
+            f"candidates at {wanted.size:,}": one.candidates,
+            "ms": one.seconds * 1000,
+        }
+        for one in fit[:LISTED]
+    ]
+    return Table(name="tried", title=f"The profiles that reach it, cheapest first (at most {LISTED})", rows=rows)
+
+
+def curve_plot(curves: dict[str, list[tuple[float, Found]]], wanted: Wanted) -> Plot:
+    series = []
+    for name, own in curves.items():
+        points = [(low + 0.025, found.share) for low, found in own if found.share is not None]
+        series.append(Series(label=name, x=[x for x, _ in points], y=[y for _, y in points]))
+    return Plot(
+        name="curve",
+        title="Recall by resemblance: the chosen profile beside `standard`",
+        x_label="J of the pair",
+        y_label="recall",
+        series=series,
+        y_range=(-0.02, 1.02),
+        marks={"asked for from here": wanted.at},
+        levels={f"recall {wanted.recall:g}": wanted.recall},
+    )
+
+
+def price_plot(tried: Sequence[Tried], best: Tried, wanted: Wanted) -> Plot:
+    groups = {
+        "not precise enough": [one for one in tried if (one.precision.share or 0.0) < wanted.precision],
+        "precise enough": [one for one in tried if (one.precision.share or 0.0) >= wanted.precision],
+        "chosen": [best],
+    }
+    series = [
+        Series(label=name, x=[float(one.size) for one in own], y=[one.recall.share or 0.0 for one in own])
+        for name, own in groups.items()
+        if own
+    ]
+    return Plot(
+        name="price",
+        title="All profiles that were measured: recall and bytes",
+        x_label="bytes a document",
+        y_label=f"recall, J from {wanted.at:g} to {min(wanted.at + WIDTH, 1.0):g}",
+        kind="points",
+        x_scale="log",
+        series=series,
+        levels={f"recall {wanted.recall:g}": wanted.recall},
+    )
+
+
+def written(value: object) -> str:
+    """A value in TOML; `false` turns a threshold off."""
+    return "false" if value is None else msgspec.json.encode(value).decode()
+
+
+def toml(tuned: Tuned) -> str:
+    """The profile as a file that --profile takes, with the reasons and the curve as comments."""
+    said = ("Chosen by `gate tune`.", *tuned.reasons, *(f"Beware: {one}." for one in tuned.cautions))
+    lines = [f"# {line}" for sentence in said for line in wrap(sentence, 100)]
+    lines += ["#", "# J of a pair    recall on other edits"]
+    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {told(found)}" for low, found in tuned.curve if found.of]
+    lines.append("")
+    lines += [f"{name} = {written(value)}" for name, value in structs.asdict(tuned.profile).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _run(corpus: Documents, options: TuneOptions, progress: Progress) -> Report:
+    return tune(corpus, options, progress).report
+
+
+SPEC = Experiment(
+    name="tune",
+    title="A profile for these documents",
+    paper="-",
+    repeats="Edits planted in a sample, a grid of profiles measured, the cheapest that reaches what was asked for",
+    run=_run,
+    options=TuneOptions,
+    check=check,
+)

@@ -1,0 +1,206 @@
+"""Many profiles measured on one set of documents: each way of looking at a text is signed once, and every choice of
+radius, bands, rows and threshold is then read off the pairs that are brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from time import process_time
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from gate.core.methods import method_of
+from gate.core.plan import plan
+from gate.core.profile import Profile
+from gate.core.verify import PLACES
+from gate.lab.frame import Found
+from gate.lab.scores import Candidates, Flags, compared, firsts, meetings, sign
+from gate.lab.truth import LEAST, Documents, Floats
+
+NAME = "tuned"
+WIDTH = 0.1  # of the band of J above `at` that recall is measured in: the hardest of the pairs that are promised
+RADII = (2, 3, 4, 5, 6, 7)  # above, reading the index costs too much (docs/quality.md)
+HYBRID_RADIUS = 3
+BINS = (64, 128, 256)
+BANDINGS = ((8, 4), (12, 4), (16, 4), (24, 4), (32, 4), (16, 3), (21, 3), (32, 3), (12, 5), (25, 5), (32, 6), (32, 2))
+THRESHOLDS: tuple[float, ...] = tuple(round(0.2 + 0.025 * step, 3) for step in range(32))
+DEVIATIONS = 1.28  # nine chances in ten that the true recall is not below what is called certain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a profile has to reach, and for how large an index."""
+
+    recall: float
+    at: float
+    precision: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A profile, and what it was measured to find and to take."""
+
+    profile: Profile
+    recall: Found  # of pairs from `at` on, WIDTH wide
+    precision: Found  # of all pairs called alike
+    candidates: float  # strangers to compare at a look-up in an index of the wanted size
+    size: int  # bytes a document
+    seconds: float  # of the processor, a document
+
+    def reaches(self, wanted: Wanted) -> bool:
+        return sure(self.recall) >= wanted.recall and (self.precision.share or 0.0) >= wanted.precision
+
+
+def sure(found: Found) -> float:
+    """A share less what chance may have added to it, the more so the fewer cases there were."""
+    if found.share is None:
+        return 0.0
+    share = (found.found + 0.5) / (found.of + 1)
+    return min(found.share, share - DEVIATIONS * sqrt(share * (1.0 - share) / found.of)) if found.of < 10_000 else share
+
+
+def looks(spaceless: bool) -> list[Profile]:
+    """Ways of looking at a text. Where letters are words, k-grams of words are short: longer ones are tried too."""
+    base = Profile(name=NAME)
+    found = [replace(base, gram=gram) for gram in (2, 3, 4)]
+    found.append(replace(base, gram=1, drop_stop_words=True))
+    found += [replace(base, gram=gram) for gram in (5, 8)] if spaceless else [replace(base, stream="soundex")]
+    found += [replace(base, stream="characters", gram=gram) for gram in (5, 9)]
+    return found
+
+
+def measure(documents: Documents, look: Profile, wanted: Wanted) -> Iterator[Tried]:
+    """Every method, radius, banding and threshold over one way of looking at a text."""
+    bench = Bench(documents, wanted)
+    near = {
+        weights: bench.near(replace(look, method="simhash", weights=weights, resemblance=None, radius=max(RADII)))
+        for weights in ("count", "log")
+    }
+    for weights, found in near.items():
+        for radius in RADII:
+            profile = replace(look, method="simhash", weights=weights, resemblance=None, radius=radius)
+            yield bench.tried(profile, found.only(found.measure <= radius), found.seconds)
+    for bins in BINS:
+        bodies, seconds = bench.signed(replace(look, method="minhash", bins=bins))
+        prints = near["count"].only(near["count"].measure <= HYBRID_RADIUS)
+        for bands, rows in BANDINGS:
+            if bands * rows > bins:
+                continue
+            profile = replace(look, method="minhash", bins=bins, bands=bands, rows=rows)
+            met = bench.met(profile, bodies, seconds)
+            if (best := bench.decided(profile, met)) is not None:
+                yield best
+            both = bench.joined(profile, bodies, met, prints)
+            hybrid = replace(profile, method="hybrid", radius=HYBRID_RADIUS)
+            if (best := bench.decided(hybrid, both)) is not None:
+                yield best
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs that are brought together, their J (0 below LEAST), what decides about them, and the seconds a document."""
+
+    pairs: Candidates
+    measure: Floats
+    seconds: float
+
+    def only(self, keep: Flags) -> Pairs:
+        return Pairs(self.pairs.only(keep), self.measure[keep], self.seconds)
+
+
+class Bench:
+    """What all profiles are measured on."""
+
+    def __init__(self, documents: Documents, wanted: Wanted) -> None:
+        self.documents = documents
+        self.wanted = wanted
+        truth = documents.pairs.jaccard
+        self.hard = int(((truth >= wanted.at) & (truth < wanted.at + WIDTH)).sum())
+        self.firsts = len(set(documents.first_equal.tolist()))
+
+    def signed(self, profile: Profile) -> tuple[list[bytes], float]:
+        begun = process_time()
+        bodies = sign(method_of(profile), self.documents.texts)
+        return bodies, (process_time() - begun) / len(self.documents)
+
+    def met(self, profile: Profile, bodies: Sequence[bytes], seconds: float) -> Pairs:
+        """The pairs that the bands bring together, with the estimates of their resemblance."""
+        begun = process_time()
+        method = method_of(profile)
+        left, right = meetings(method, bodies)
+        pairs = self._among(left, right)
+        estimates = self._estimates(profile, bodies, pairs)
+        return Pairs(pairs, estimates, seconds + (process_time() - begun) / len(self.documents))
+
+    def near(self, profile: Profile) -> Pairs:
+        """The pairs within the radius, with their distances."""
+        bodies, seconds = self.signed(profile)
+        method = method_of(profile)
+        begun = process_time()
+        left, right = meetings(method, bodies)
+        pairs = self._among(left, right)
+        distances = [
+            measures.distance
+            for measures in compared(method, bodies, pairs.left, pairs.right)
+            if measures.distance is not None
+        ]
+        apart = np.concatenate([np.empty(0, np.int64), *distances]).astype(np.float64)
+        near = apart <= profile.radius
+        seconds += (process_time() - begun) / len(self.documents)
+        return Pairs(pairs.only(near), apart[near], seconds)
+
+    def joined(self, profile: Profile, bodies: Sequence[bytes], met: Pairs, prints: Pairs) -> Pairs:
+        """What either way brings together: those of the bands, and those of the fingerprints beyond."""
+        count = len(self.documents)
+        known = met.pairs.left * count + met.pairs.right
+        more = prints.only(~np.isin(prints.pairs.left * count + prints.pairs.right, known)).pairs
+        joined = Candidates(
+            np.concatenate([met.pairs.left, more.left]),
+            np.concatenate([met.pairs.right, more.right]),
+            np.concatenate([met.pairs.jaccard, more.jaccard]),
+        )
+        estimates = np.concatenate([met.measure, self._estimates(profile, bodies, more)])
+        return Pairs(joined, estimates, met.seconds + prints.seconds)
+
+    def decided(self, profile: Profile, met: Pairs) -> Tried | None:
+        """With the highest threshold that leaves enough recall; None if no threshold does."""
+        jaccard = met.pairs.jaccard
+        hard = np.sort(met.measure[(jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)])
+        for threshold in reversed(THRESHOLDS):
+            found = Found(len(hard) - int(np.searchsorted(hard, threshold)), self.hard)
+            if sure(found) >= self.wanted.recall:
+                chosen = replace(profile, resemblance=threshold)
+                return self.tried(chosen, met.only(met.measure >= threshold), met.seconds, brought=met)
+        return None
+
+    def tried(self, profile: Profile, called: Pairs, seconds: float, brought: Pairs | None = None) -> Tried:
+        jaccard = called.pairs.jaccard
+        hard = int(((jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)).sum())
+        met = (brought or called).pairs.jaccard
+        expected = plan(profile, self.wanted.size)
+        rate = int((met < LEAST).sum()) / max(self.firsts * (self.firsts - 1) / 2, 1)
+        return Tried(
+            profile=profile,
+            recall=Found(hard, self.hard),
+            precision=Found(int((jaccard >= LEAST).sum()), len(jaccard)),
+            candidates=max(rate * self.wanted.size, expected.expected_candidates),
+            size=sum(expected.bytes_per_document.values()),
+            seconds=seconds,
+        )
+
+    def _among(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Candidates:
+        among = firsts(self.documents, left, right)
+        left, right = left[among], right[among]
+        return Candidates(left, right, self.documents.known(left, right))
+
+    def _estimates(self, profile: Profile, bodies: Sequence[bytes], pairs: Candidates) -> Floats:
+        parts = [
+            measures.resemblance
+            for measures in compared(method_of(profile), bodies, pairs.left, pairs.right)
+            if measures.resemblance is not None
+        ]
+        return np.round(np.concatenate([np.empty(0), *parts]), PLACES)
