@@ -153,6 +153,10 @@ class Stage:
         finally:
             await producer.stop()
 
+    def everything(self, topic: str | None) -> list[Any]:
+        """The committed records that a topic holds now."""
+        return asyncio.run(read_topic(self.brokers, topic or "", None))
+
     def read(self, topic: str | None, count: int, *, seconds: float = PATIENCE_SECONDS) -> list[Any]:
         """So many committed records of a topic, in the order of their partitions. Fails if there are fewer."""
         found = asyncio.run(read_topic(self.brokers, topic or "", count, seconds=seconds))
@@ -166,6 +170,14 @@ class Stage:
     def committed(self) -> dict[int, int]:
         """By partition of the check-ins, how far the group has come."""
         return asyncio.run(self._committed())
+
+    def until_committed(self, records: int, *, seconds: float = PATIENCE_SECONDS) -> None:
+        """Wait until the group has come that far, over all partitions."""
+        deadline = time.monotonic() + seconds
+        while (found := sum(self.committed().values())) < records:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"committed {found} of {records} records\n{self.logs()[-4000:]}")
+            time.sleep(0.2)
 
     async def _committed(self) -> dict[int, int]:
         [topic] = self.topics.check_ins

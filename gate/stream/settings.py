@@ -44,6 +44,7 @@ class Kafka:
     request_timeout_seconds: float = 20.0  # of one call to a broker; every one is bounded by it
     max_record_bytes: int = 32 * 2**20  # a check-in of 5 million characters fits, whichever way JSON writes them
     fetch_bytes: int = 16 * 2**20  # of one answer of a broker; its records may be compressed, and unpack to more
+    unpacked_bytes: int = 64 * 2**20  # of one batch of records, unpacked; a larger one is dead-lettered unread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from gate.errors import ConfigError, Unavailable
 from gate.limits import Limits
 from gate.observe import Observer, Readiness
+from gate.stream import unpacking
 from gate.stream.absence import Absence, Backoff
 from gate.stream.broker import Action, action_for, bounded, code_of, consumer_options, translated
 from gate.stream.desk import Batch, Desk, cut
@@ -124,6 +125,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 return
 
     async def _join(self) -> None:
+        unpacking.install(self._kafka.unpacked_bytes)
         backoff = Backoff()
         while True:
             rebalance = self._working.drain_seconds + self._kafka.session_timeout_seconds

@@ -1,0 +1,101 @@
+"""What a compressed batch unpacks to is bounded, and a batch that is too large is told record by record."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+
+import aiokafka.codec
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.consumer import fetcher
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
+
+from gate.errors import BadDocument
+from gate.limits import Limits
+from gate.stream import unpacking
+from gate.stream.events import read_record
+from gate.stream.unpacking import TooMuch, decoders
+from gate.wire import Rejected
+
+LIMIT = 100_000
+CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "snappy": aiokafka.codec.snappy_encode,
+    "lz4": aiokafka.codec.lz4_encode,
+    "zstd": aiokafka.codec.zstd_encode,
+}
+
+
+@pytest.fixture(autouse=True)
+def put_back() -> Iterator[None]:
+    kept = fetcher.PartitionRecords
+    yield
+    unpacking.install(2**30)
+    fetcher.PartitionRecords = kept
+
+
+def batch(codec: str, base: int, *values: bytes) -> bytes:
+    builder = DefaultRecordBatchBuilder(
+        2, CODECS[codec], is_transactional=0, producer_id=-1, producer_epoch=-1, base_sequence=0, batch_size=2**30
+    )
+    for number, value in enumerate(values):
+        builder.append(number, 1000, key=b"k", value=value, headers=[])
+    built = builder.build()
+    built[:8] = base.to_bytes(8, "big")
+    return bytes(built)
+
+
+def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
+    unpacking.install(LIMIT)
+    made = fetcher.PartitionRecords(
+        TopicPartition("t", 0), MemoryRecords(b"".join(batches)), None, fetch_offset, None, None, True, 1
+    )
+    return list(made)
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+@pytest.mark.parametrize("value", [b"", b"short", bytes(LIMIT), bytes(range(256)) * 300])
+def test_what_fits_is_unpacked(codec: str, value: bytes) -> None:
+    assert decoders(LIMIT)[codec](ENCODERS[codec](value)) == value
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_what_does_not_fit_is_not_unpacked(codec: str) -> None:
+    with pytest.raises(TooMuch):
+        decoders(LIMIT)[codec](ENCODERS[codec](bytes(LIMIT + 1)))
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_what_is_broken_is_not_unpacked(codec: str) -> None:
+    with pytest.raises(TooMuch):
+        decoders(LIMIT)[codec](ENCODERS[codec](b"some text" * 100)[:-9])
+
+
+def test_raw_snappy_without_blocks_is_bounded_too() -> None:
+    raw = aiokafka.codec.snappy_encode(bytes(LIMIT + 1), xerial_compatible=False)
+    with pytest.raises(TooMuch):
+        decoders(LIMIT)["snappy"](raw)
+    assert decoders(LIMIT + 1)["snappy"](raw) == bytes(LIMIT + 1)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_bomb_between_two_batches_takes_its_offsets_and_no_others(codec: str) -> None:
+    found = records(batch("none", 0, b"a"), batch(codec, 1, b"b", bytes(10 * LIMIT), b"c"), batch(codec, 4, b"d", b"e"))
+    assert [one.offset for one in found] == [0, 1, 2, 3, 4, 5]  # type: ignore[attr-defined]
+    assert [one.value for one in found] == [b"a", None, None, None, b"d", b"e"]  # type: ignore[attr-defined]
+
+
+def test_a_bomb_is_read_on_from_the_middle() -> None:
+    found = records(batch("zstd", 10, b"a", bytes(10 * LIMIT), b"c"), fetch_offset=11)
+    assert [one.offset for one in found] == [11, 12]  # type: ignore[attr-defined]
+
+
+def test_a_record_of_a_bomb_is_rejected_with_its_place() -> None:
+    [first, *_] = records(batch("gzip", 7, bytes(10 * LIMIT)))
+    rejected = read_record(first, limits=Limits())  # type: ignore[arg-type]
+    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected.error, BadDocument)
+    assert (rejected.error.code, str(rejected.place), rejected.raw) == ("too_large", "t[0]@7", None)
