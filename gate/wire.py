@@ -45,7 +45,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __str__(self) -> str:
         if self.topic is not None:
             return f"{self.topic}[{self.partition}]@{self.offset}"
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line is not None else str(self.file)
 
 
 class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):

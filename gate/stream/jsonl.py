@@ -142,12 +142,12 @@ def messages(
             continue
         place = Place(file=name, line=line.number)
         if line.raw is None:
-            yield _overlong(line, place, longest)
+            yield overlong(line, place, longest)
             continue
         try:
             event = decode_event(line.raw, where=place, limits=limits)
             if isinstance(event, CheckInEvent) and event.content_uri is not None:
-                event = _with_content(event, event.content_uri, place, root, limits)
+                event = with_content(event, event.content_uri, place, root, limits)
         except BadDocument as exc:
             yield Rejected.of(exc, line.raw, place=place)
         else:
@@ -160,14 +160,16 @@ def read(stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | No
     return (message for message in found if message is not None)
 
 
-def _with_content(event: CheckInEvent, uri: str, place: Place, root: Path, limits: Limits) -> CheckInEvent:
+def with_content(event: CheckInEvent, uri: str, place: Place, root: Path, limits: Limits) -> CheckInEvent:
+    """The event with the text that it points to."""
     try:
         return structs.replace(event, text=read_content(uri, root=root, limits=limits))
     except BadDocument as exc:
         raise BadDocument(exc.code, f"{place}: {exc}") from exc
 
 
-def _overlong(line: Line, place: Place, longest: int) -> Rejected:
+def overlong(line: Line, place: Place, longest: int) -> Rejected:
+    """Why a line that was too long to be kept is no message."""
     message = (
         f"{place}: the line has {line.size_bytes} bytes, more than the {longest} that limits.max_document_chars "
         "allows for: cut the document in parts, or raise that limit"

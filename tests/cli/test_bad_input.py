@@ -207,7 +207,8 @@ def test_a_file_that_fails_while_it_is_read_is_told_and_the_rest_goes_on(tmp_pat
 BAD_FILES = {
     "image.png": (b"\x89PNG\r\n\0\0" + CANARY.encode(), "binary", "is not a text file; extract its text first"),
     "latin.txt": (f"{CANARY} Stück".encode("latin-1"), "bad_encoding", "is not UTF-8 (byte 15); if it is Latin-1"),
-    "wide.txt": (CANARY.encode("utf-16"), "bad_encoding", "is UTF-16, not UTF-8; convert it with: iconv"),
+    "wide.txt": (CANARY.encode("utf-32"), "bad_encoding", "is UTF-32; convert it with: iconv"),
+    "cut.txt": (CANARY.encode("utf-16")[:-1], "bad_encoding", "is not UTF-16, as its mark says"),
     "long.txt": ((TEXT * 10).encode(), "too_large", "has more than 5,000 characters; split it, or raise limits."),
     "huge.txt": (("é" * 20001).encode(), "too_large", "has more than 5,000 characters"),
     "half.txt": (TEXT.encode() + b"\xed\xa0\xbd", "bad_encoding", "is not UTF-8"),  # a surrogate, written as UTF-8
@@ -229,7 +230,7 @@ def test_files_that_are_no_text_are_told_with_their_remedy_and_the_rest_goes_on(
     for name, (_, _, said) in BAD_FILES.items():
         assert f"skipped: {name}: {said}" in result.stderr
     assert "skipped: lost.txt: cannot be read: No such file or directory" in result.stderr
-    assert "1 document: 1 new; 7 could not be read." in result.stdout
+    assert "1 document: 1 new; 8 could not be read." in result.stdout
 
 
 def test_a_program_is_told_of_files_that_are_no_text_in_json(bad_folder: Path) -> None:
