@@ -18,8 +18,9 @@ None is for containment, where a part and its whole differ in size as much as th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ Pairs = NDArray[np.int64]  # (pairs, 2): the numbers of two documents, the lower
 
 # A quotient of two lengths is not always the double that it should be; a pair at the threshold itself is kept.
 _SLACK = 1e-9
-_CHUNK = 1 << 20  # hashes of pairs to intersect at a time: some tens of MB
+_CHUNK = 1 << 16  # features to look up at a time: they stay in a cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,42 +112,34 @@ def resemblances(features: Features, pairs: Pairs, *, multisets: bool = False) -
     """
     first, counts = distinct(features)
     bounds = np.searchsorted(first, features.starts)
-    # Hashes as small numbers, in rising order within each document, and how often each stands there.
-    numbers = np.unique(features.hashes[first], return_inverse=True)[1]
-    sizes = np.diff(bounds)
-    order = np.lexsort((numbers, np.repeat(np.arange(len(features)), sizes)))
-    numbers, weights = numbers[order], counts[order] if multisets else np.ones(order.size, np.int64)
-    totals = np.diff(np.concatenate([[0], np.cumsum(weights)])[bounds])
+    values, numbers = np.unique(features.hashes[first], return_inverse=True)  # hashes as small numbers
+    weights = counts if multisets else np.ones(first.size, np.int64)
+    sizes = np.diff(np.concatenate([[0], np.cumsum(weights)])[bounds])
     shared = np.zeros(len(pairs), np.int64)
-    work = np.cumsum(sizes[pairs].sum(axis=1))
-    begin = 0
-    while begin < len(pairs):
-        done = int(work[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(work, done + _CHUNK, side="right")))
-        shared[begin:end] = _shared(numbers, weights, bounds, pairs[begin:end])
-        begin = end
-    united = totals[pairs].sum(axis=1) - shared
-    exact: NDArray[np.float64] = shared / np.maximum(united, 1)
+    there = np.zeros(values.size, np.int64)  # how often the left one of some pairs has each feature
+    order = np.argsort(pairs[:, 0], kind="stable")
+    lefts = pairs[order, 0]
+    for begin, end in _runs(lefts, np.diff(bounds)[pairs[order, 1]]):
+        left = slice(bounds[lefts[begin]], bounds[lefts[begin] + 1])
+        there[numbers[left]] = weights[left]
+        others = pairs[order[begin:end], 1]
+        counts_of = np.diff(bounds)[others]
+        ends = np.cumsum(counts_of)
+        places = np.arange(int(ends[-1])) + np.repeat(bounds[others] - (ends - counts_of), counts_of)
+        both = there[numbers[places]]
+        lesser = np.concatenate([[0], np.cumsum(np.minimum(both, weights[places]) if multisets else both)])
+        shared[order[begin:end]] = lesser[ends] - lesser[ends - counts_of]
+        there[numbers[left]] = 0
+    exact: NDArray[np.float64] = shared / np.maximum(sizes[pairs].sum(axis=1) - shared, 1)
     return exact
 
 
-def _shared(
-    numbers: NDArray[np.int64], weights: NDArray[np.int64], bounds: NDArray[np.int64], pairs: Pairs
-) -> NDArray[np.int64]:
-    """The sum of the lesser weights of what both of each pair have."""
-    most = int(numbers.max()) + 1 if numbers.size else 1
-    keys, places = [], []
-    for side in (0, 1):
-        begins, sizes = bounds[pairs[:, side]], np.diff(bounds)[pairs[:, side]]
-        which = np.repeat(np.arange(len(pairs)), sizes)
-        place = np.arange(which.size) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
-        keys.append(which * most + numbers[place])
-        places.append(place)
-    found = np.searchsorted(keys[1], keys[0])
-    found[found == keys[1].size] = 0
-    both = np.flatnonzero(keys[1][found] == keys[0]) if keys[1].size else np.empty(0, np.int64)
-    lesser = np.minimum(weights[places[0][both]], weights[places[1][found[both]]])
-    return np.bincount(keys[0][both] // most, weights=lesser, minlength=len(pairs)).astype(np.int64)
+def _runs(lefts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Pairs of one left document side by side, and of those at most so many that their right ones fit in a chunk."""
+    chunk = (np.cumsum(sizes) - sizes) // _CHUNK
+    new = np.flatnonzero((np.diff(lefts) != 0) | (np.diff(chunk) != 0)) + 1
+    edges = [0, *new.tolist(), lefts.size] if lefts.size else [0]
+    return pairwise(edges)
 
 
 def distinct(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from gate.lab import quality, roth_2013
+from gate.lab import azgomi, bergillos, quality, roth_2011, roth_2013
 from gate.lab.frame import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         quality.EXPERIMENT,
+        roth_2011.EXPERIMENT,
         roth_2013.EXPERIMENT,
+        bergillos.EXPERIMENT,
+        azgomi.EXPERIMENT,
     )
 }

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gate.core import plan
 from gate.core.methods import Measures, Method, method_of
 from gate.core.profile import Profile
+from gate.core.shingles import Features, features
 from gate.core.text import Texts, normalise
 from gate.core.verify import alike
 from gate.lab.frame import Found
@@ -84,6 +85,16 @@ def texts_of(texts: Sequence[str]) -> Iterator[Texts]:
     """The texts, normalised by batches as the gate does."""
     for batch in batches((CheckIn(document_id="?", text=text) for text in texts), Limits()):
         yield normalise([document.text for document in batch])
+
+
+def features_of(texts: Sequence[str], profile: Profile) -> Features:
+    """The features of all texts as one batch."""
+    parts = [features(batch, profile) for batch in texts_of(texts)]
+    starts = [np.zeros(1, np.int64)]
+    for part in parts:
+        starts.append(starts[-1][-1] + part.starts[1:])
+    hashes = [part.hashes for part in parts]
+    return Features(np.concatenate([*hashes, np.empty(0, np.uint64)]), np.concatenate(starts))
 
 
 def sign(method: Method, texts: Sequence[str]) -> list[bytes]:

@@ -1,0 +1,58 @@
+"""What Roth 2011 tells in its tables, for comparison with what is measured here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+COMBINATIONS = 672  # 14 methods x 3 streams x 4 variations x 4 runs; method 13 has no stream of characters, he says
+ABOVE_ONE = 104  # combinations with a score above 1
+FREQUENCIES = {9: 23, 3: 21, 7: 21}  # of the methods among those; the others of Figure 3 are in its picture only
+
+PROVERBS = ("Proverbs", "Proverbs1-16", "Proverbs1-24", "Proverbs25-31")
+CONSTITUTION = (
+    "usConstitution(copy)",
+    "usConstitution-BillofRights",
+    "usConstitution-noPreamble",
+    "usConstitution",
+)
+DECLARATION = ("usDOI-1", "usDOI-Grievances", "usDOI")
+ZONES = {"Proverbs": PROVERBS, "Constitution": CONSTITUTION, "Declaration of Independence": DECLARATION}
+
+# Tables 6 to 8, a line a document: exact, similar, medium, low similarity, none.
+EXPECTED = {
+    "Proverbs": ("esSL", "sesN", "ssEN", "LNNE"),
+    "Constitution": ("essE", "sesm", "ssEs", "EssE"),
+    "Declaration of Independence": ("eLs", "LEL", "sLE"),
+}
+MEANINGS = {"e": "exact", "s": "similar", "m": "medium", "l": "low similarity", "n": "none"}
+SIMILAR = "esm"  # what is expected to be found
+
+
+class Told(NamedTuple):
+    """A line of Table 9, and the zones of Tables 10 to 24: 1 is similar."""
+
+    method: int
+    variation: str
+    gram: int
+    window: int
+    false_positives: int
+    false_negatives: int
+    correct: int
+    score: float
+    zones: dict[str, tuple[str, ...]]
+
+
+def _zones(proverbs: str, constitution: str, declaration: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(rows.split()) for name, rows in zip(ZONES, (proverbs, constitution, declaration))}
+
+
+_AS_EXPECTED = "1110 1110 1110 0001"
+_ALL = "1111 1111 1111 1111"
+_APART = "101 010 101"
+TOP = (
+    Told(43, "B", 40, 100, 0, 10, 35, 3.50, _zones(_AS_EXPECTED, _ALL, _APART)),
+    Told(47, "C", 40, 100, 14, 5, 40, 2.11, _zones("1110 0111 1111 0101", "1111 1101 1111 1111", "111 111 111")),
+    Told(43, "B", 4, 5, 3, 13, 32, 2.00, _zones(_AS_EXPECTED, "1111 0100 1111 1111", _APART)),
+    Told(3, "B", 16, 25, 8, 10, 35, 1.94, _zones(_AS_EXPECTED, _ALL, _APART)),
+    Told(21, "B", 40, 100, 2, 14, 31, 1.94, _zones(_AS_EXPECTED, "1111 0100 1011 1111", _APART)),
+)

@@ -1,0 +1,65 @@
+"""Comparisons saved by length as in Azgomi et al. 2014."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from gate.core.profile import Profile
+from gate.lab.azgomi import FILTERS, PAPER_PAIRS, AzgomiOptions, compared, drawn, run
+from gate.lab.frame import quietly
+from gate.lab.scores import features_of
+from gate.lab.truth import Documents
+
+DRAW = random.Random(3)
+VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(300)]
+CORPUS = Documents(
+    "made",
+    [f"d{i}" for i in range(60)],
+    [" ".join(DRAW.choices(VOCABULARY, k=DRAW.randint(40, 400))) for _ in range(60)],
+)
+OPTIONS = AzgomiOptions(planted=0.4)
+
+
+def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
+    documents = drawn(CORPUS, OPTIONS, np.random.default_rng(1))
+    shingles = features_of(documents.texts, Profile(name="p", stream="characters", gram=5))
+    outcomes = {(one.measure, FILTERS[one.name]): one for one in compared(shingles, 0.9, quietly)}
+    for measure in ("sets", "multisets"):
+        whole, exact = outcomes[measure, ""], outcomes[measure, measure]
+        assert whole.alike > 0
+        assert whole.kept.saved == 0
+        assert (exact.alike, exact.lost) == (whole.alike, 0)
+        assert exact.kept.saved > whole.kept.of // 2
+        for length in ("sets", "multisets", "weighted"):
+            one = outcomes[measure, length]
+            assert one.alike + one.lost == whole.alike
+        assert len(outcomes[measure, "weighted"].kept.pairs) < len(exact.kept.pairs)
+
+
+def test_so_many_documents_are_drawn_and_a_share_of_them_are_copies() -> None:
+    for documents, planted, copies in ((20, 0.25, 5), (20, 0.0, 0), (500, 0.1, 6)):
+        some = drawn(CORPUS, AzgomiOptions(documents=documents, planted=planted), np.random.default_rng(1))
+        assert sum("~" in name for name in some.ids) == copies
+        assert len(some) <= max(documents, 66)
+
+
+def test_the_report_sets_the_papers_table_beside_ours() -> None:
+    report = run(CORPUS, OPTIONS, quietly)
+    assert [table.name for table in report.tables] == ["comparisons", "paper"]
+    assert len(report.tables[0].rows) == 8
+    assert [row["exact"] for row in report.tables[0].rows] == [True, True, False, False, True, False, True, False]
+    assert PAPER_PAIRS == 25_854 + 181_836
+    assert any("2,000 short" in note for note in report.notes)
+
+
+def test_the_same_seed_gives_the_same_counts() -> None:
+    first, second = (
+        [
+            {key: value for key, value in row.items() if key != "seconds"}
+            for row in run(CORPUS, OPTIONS, quietly).tables[0].rows
+        ]
+        for _ in range(2)
+    )
+    assert first == second
