@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import logging
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -31,6 +33,8 @@ TICK_SECONDS = 1.0
 _PATIENCE_SECONDS = 10.0  # for a client that does not finish its request
 
 Reasons = Mapping[str, object]
+
+_log = logging.getLogger("gate.http")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,9 @@ class _Server(ThreadingTCPServer):
         super().__init__(address, _Pages)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever goes away in the middle of an answer is no news."""
+        """Whoever goes away in the middle of an answer is no news; anything else is a bug, and the caller gets none."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            _log.exception("a page could not be made")
 
 
 def _listen(checks: Checks, host: str, port: int) -> _Server:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from http.client import HTTPConnection
+from http.client import HTTPConnection, RemoteDisconnected
 from typing import Any
 
 import pytest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
 from gate.errors import ConfigError
 from gate.http.health import serve_health
@@ -97,21 +100,60 @@ def test_another_page_names_those_that_are_there() -> None:
 
 
 def test_a_head_has_no_body() -> None:
-    assert served(lambda port: get(port, "/healthz", method="HEAD")) == (200, "application/json", b"")
+    def head(port: int) -> bytes:
+        with socket.create_connection((LOOPBACK, port)) as client:
+            client.sendall(b"HEAD /healthz HTTP/1.0\r\n\r\n")
+            with client.makefile("rb") as answer:
+                return answer.read()
+
+    answer = served(head)
+    assert answer.startswith(b"HTTP/1.0 200 OK\r\n")
+    assert answer.endswith(b"\r\n\r\n")
 
 
 def test_nothing_can_be_changed() -> None:
     assert served(lambda port: get(port, "/healthz", method="POST"))[0] == 501
 
 
-def test_a_client_that_goes_away_disturbs_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_goes_away_disturbs_nobody(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     def leave(port: int) -> int:
         with socket.create_connection((LOOPBACK, port)) as client:
             client.sendall(b"GET /metrics HT")
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave without a word
+        finish_answers()
         return get(port, "/healthz")[0]
 
     assert served(leave) == 200
     assert capfd.readouterr() == ("", "")
+    assert caplog.records == []
+
+
+def test_a_page_that_cannot_be_made_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Collector):
+        def collect(self) -> Iterator[Metric]:
+            raise ValueError("no metrics today")
+
+        def describe(self) -> list[Metric]:
+            return []
+
+    observer = Observer()
+    observer.registry.register(Broken())
+
+    def ask(port: int) -> None:
+        with pytest.raises(RemoteDisconnected):
+            get(port, "/metrics")
+        finish_answers()
+
+    served(ask, observer=observer)
+    assert [record.getMessage() for record in caplog.records] == ["a page could not be made"]
+
+
+def finish_answers() -> None:
+    for thread in threading.enumerate():
+        if "process_request" in thread.name:
+            thread.join()
 
 
 def test_a_port_that_is_taken_is_a_wrong_setting() -> None:

@@ -43,7 +43,10 @@ async def dies(settings: object, post: Post) -> None:
 
 
 async def wrong(settings: object, post: Post) -> None:
-    raise ConfigError("index: made with another profile; name that one")
+    """One of them finds that it cannot work."""
+    if post.number == 0:
+        raise ConfigError("index: made with another profile; name that one")
+    await steady(settings, post)
 
 
 async def deaf(settings: object, post: Post) -> None:
@@ -83,10 +86,14 @@ if __name__ == "__main__":
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--drain", type=float, default=20.0)
     parser.add_argument("--stuck", type=float, default=120.0)
+    parser.add_argument("--backoff", type=float, default=0.05)
     parser.add_argument("--settings")
     given = parser.parse_args()
     patience = Patience(
-        backoff_seconds=0.05, longest_backoff_seconds=0.4, margin_seconds=0.0, stuck_seconds=given.stuck
+        backoff_seconds=given.backoff,
+        longest_backoff_seconds=given.backoff * 8,
+        margin_seconds=0.0,
+        stuck_seconds=given.stuck,
     )
     serving = Serving(workers=given.workers, http_port=0)
     sys.exit(run(globals()[given.scene], given.settings, serving=serving, drain_seconds=given.drain, patience=patience))

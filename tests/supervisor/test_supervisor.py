@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,8 @@ def play(scene: str, *options: str) -> Iterator[Play]:
         running.start()
         yield running
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # it, and whoever it has left behind
         process.wait()
         running._reader.join()
         assert process.stderr is not None
@@ -120,6 +121,19 @@ def test_a_killed_worker_is_begun_again_and_its_counters_go_on() -> None:
         assert scene.metric("gate_worker_memory_bytes", worker="0") > 10e6
         scene.process.terminate()
         assert scene.end() == 0
+
+
+def test_what_a_dead_worker_held_is_not_counted_and_what_it_did_is() -> None:
+    with play("steady", "--backoff", "1000") as scene:
+        victim = scene.event("worker.started", worker="1")["pid"]
+        scene.until(lambda: scene.metric("gate_lag_records") == 14)
+        before = scene.metric("gate_verdicts_total")
+        os.kill(victim, signal.SIGKILL)
+        scene.event("worker.ended", worker="1")
+        assert scene.metric("gate_lag_records") == 7
+        assert scene.metric("gate_workers_running") == 1
+        assert scene.metric("gate_verdicts_total") >= before
+        assert scene.get("/readyz")[0] == 503
 
 
 def test_a_signal_to_the_supervisor_lets_every_worker_finish_what_it_has_begun() -> None:
