@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.config import KEYS, SECRETS
+from gate.core.profiles import BUILT_IN
 from gate.demo import BREAD, LIGHTHOUSE
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -260,9 +261,28 @@ def test_with_longer_shingles_fewer_words_may_change() -> None:
     assert many["recall"][6]["changed"] == pytest.approx(1 - 2 * 0.8 / 1.8, abs=1e-4)
 
 
+def test_bands_are_chosen_for_a_resemblance_and_the_curve_shows_it() -> None:
+    found = told("plan", "--profile", "minhash", "--at", ".8", "--recall", ".99")
+    assert found["parameters"]["bands"] * found["parameters"]["rows"] <= found["parameters"]["bins"]
+    curve = {one["resemblance"]: one["found"] for one in found["recall"]}
+    assert curve[0.8] >= 0.99
+    assert told("plan", "--profile", "minhash", "--at", ".8")["recall"][6]["found"] >= 0.95
+
+
+def test_every_built_in_profile_has_a_plan() -> None:
+    for name in BUILT_IN:
+        assert told("plan", "--profile", name)["recall"][-1]["found"] == 1.0
+        assert "method" in gate("plan", "--profile", name).stdout
+
+
 @pytest.mark.parametrize(
     ("tried", "said"),
     [
+        (("--recall", ".9"), "--at"),
+        (("--at", "1.5"), "at: 1.5 is not allowed"),
+        (("--at", ".8", "--recall", "1"), "recall: 1.0 is not allowed"),
+        (("--at", ".8", "--profile", "simhash"), "simhash has no bands"),
+        (("--at", ".05", "--recall", ".99"), "raise bins"),
         (("--radius", "17"), "radius: 17 is not allowed; give a whole number at least 0 and at most 16"),
         (("--bands", "64", "--rows", "8"), "bands"),
         (("--method", "magic"), "magic"),
