@@ -80,11 +80,20 @@ class Stage:
     workers: list[Worker] = field(default_factory=list)
 
     @classmethod
-    def fresh(cls, fresh: Fresh, folder: Path, index: str, *, partitions: int = 3, routed: bool = False) -> Stage:
+    def fresh(
+        cls,
+        fresh: Fresh,
+        folder: Path,
+        index: str,
+        *,
+        partitions: int = 3,
+        verdict_partitions: int | None = None,
+        routed: bool = False,
+    ) -> Stage:
         copies = len(fresh.brokers.split(","))
         topics = Topics(
             check_ins=(fresh.topic("check-ins", partitions=partitions, copies=copies),),
-            verdicts=fresh.topic("verdicts", partitions=partitions, copies=copies),
+            verdicts=fresh.topic("verdicts", partitions=verdict_partitions or partitions, copies=copies),
             dead_letters=fresh.topic("dead-letters", copies=copies),
             accepted=fresh.topic("accepted", copies=copies) if routed else None,
             quarantine=fresh.topic("quarantine", copies=copies) if routed else None,
