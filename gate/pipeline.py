@@ -212,9 +212,7 @@ class Pipeline:
     def verdict_id(self, claim: Claim, kind: bytes = b"") -> str:
         """The same document with the same content under the same profile has the same verdict, and the same id."""
         digest = self._begun.copy()
-        digest.update(_measured(claim.document_id.encode()))
-        digest.update(_measured(claim.content))
-        digest.update(kind)
+        digest.update(_measured(claim.document_id.encode()) + _measured(claim.content) + kind)
         return digest.hexdigest()
 
 

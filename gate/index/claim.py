@@ -38,9 +38,11 @@ from gate.index import deletion
 from gate.index.sight import Neighbours, Reading, Sight
 from gate.index.store import VOID, Enrolment, Holder, Memory, Record, Registration, Standing, Store
 from gate.limits import Limits
-from gate.model import Degraded
+from gate.model import Degraded, Relation
 
 Together = Callable[..., Awaitable[Sequence[Any]]]
+
+ALONE = Answer(Relation.NEW, similar=False, candidates=0)  # to a document that met nobody
 
 
 async def in_turn(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
@@ -266,6 +268,8 @@ class Index:
 
     def _judge(self, claim: Claim, record: Record, sight: Sight | None, *, earlier_versions: bool) -> Outcome:
         copy = _is_copy(claim, record)
+        if sight is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
+            return Outcome(ALONE, {}, entered=bool(record.ticket))  # as most are
         ahead: list[tuple[Record, Likeness]] = []
         if copy:
             ahead = [(record, EXACT)]

@@ -17,6 +17,7 @@ from gate.index.audit import audit
 from gate.index.deletion import postings_of
 from gate.index.faults import Fault, Note, Report
 from gate.index.memory import MemoryStore
+from gate.index.redis.layout import encode_record, shards_of_entries
 from gate.index.redis.store import RedisStore
 from gate.index.sqlite import SqliteStore
 from gate.index.store import Enrolment, Held
@@ -188,17 +189,18 @@ def test_a_body_that_is_not_whole_takes_its_entry_out(gate: Gate) -> None:
         store._connection.execute("UPDATE entries SET body = ? WHERE content = ?", (record.body[:-1], record.content))
     else:
         assert isinstance(store, RedisStore)
-        shard, page = store._layout.place_of_entry(record.entry)
         name = (record.entry >> 32).to_bytes(4, "big")
-        key = store._prefixes[shard] + b"0r" + page
-        assert gate.with_store(lambda _: _removed(store, key, name + b"b1"))
+        key = store._prefixes[int(shards_of_entries(np.array([record.entry], np.uint64))[0])] + b"0r"
+        cut = encode_record(record._replace(body=record.body[:-1]))
+        assert gate.with_store(lambda _: _replaced(store, key, name, cut))
     found = mended(gate)
     assert found == {Fault.BROKEN: 1, Fault.LOST: 1, Fault.ORPHANED: len(postings_of(gate.method, [record])[0])}
     assert gate.check_in(corpus()[:1])[0].relation is Relation.NEW
 
 
-async def _removed(store: RedisStore, key: bytes, field: bytes) -> int:
-    return int(await store._link.client.hdel(key, field))
+async def _replaced(store: RedisStore, key: bytes, field: bytes, value: bytes) -> bool:
+    changed: int = await store._link.client.execute_command("HSET", key, field, value)
+    return changed == 0
 
 
 @pytest.mark.parametrize("place", [("sqlite", "")])

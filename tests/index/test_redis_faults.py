@@ -18,7 +18,7 @@ from gate.core.methods import Room
 from gate.core.profile import Profile
 from gate.errors import Unavailable
 from gate.index.redis.connect import open_store
-from gate.index.redis.layout import SHARDS, Layout, hash_tags
+from gate.index.redis.layout import SHARDS, hash_tags, prefixes_of
 from gate.index.store import Keys
 from load.feed import SETTINGS, Feed, TrippedGate, stream
 from load.redis_faults import AOF, cut_replication, holder_of_first_shard, is_master, promoted_by
@@ -208,7 +208,7 @@ class TestLog:
     def test_what_stands_where_lost_appends_stood_is_read(self, server: RedisServer, later: int) -> None:
         """Whoever read before a failover reads on after it: others may have appended in the place of what it lost."""
         ref = f"log-{next(NUMBERS)}@1"
-        key, prefix = np.array([(1 << 32) + 1], np.uint64), Layout(f"gate:{ref}", 0).prefixes[1]
+        key, prefix = np.array([(1 << 32) + 1], np.uint64), prefixes_of(f"gate:{ref}")[1]
 
         def number(n: int) -> Keys:
             return np.array([n], np.uint64)
@@ -222,8 +222,8 @@ class TestLog:
                 with server.client() as client:
                     for _ in range(2):
                         client.rpop(prefix.decode() + "l")
-                    bucket = prefix + b"0b\1\0\0\1"
-                    client.set(bucket, (client.get(bucket) or b"")[:16])
+                    buckets, name = prefix.decode() + "0b", "\1\0\0\1"
+                    client.hset(buckets, name, (client.hget(buckets, name) or b"")[:16])
                 for entry in range(10, 10 + later):
                     await store.append(key, number(entry), number(0))
                 postings = await store.read(key, since=mark)

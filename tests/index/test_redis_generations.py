@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from gate.errors import Stale
 from gate.index.redis import views
 from gate.index.redis.connect import Redising
-from gate.index.redis.layout import Layout, View
+from gate.index.redis.layout import View, prefixes_of
 from gate.index.redis.store import RedisStore
 from gate.index.redis.views import current_view, rotate
 from gate.model import CheckIn, Relation
@@ -77,7 +77,7 @@ def rotated(server: RedisServer, name: str, *, now: float = 1.0) -> View:
     async def run() -> View:
         client = Redis.from_url(server.url)
         try:
-            return await rotate(client, Layout(f"gate:{name}@1", 0).prefixes, now=now)
+            return await rotate(client, prefixes_of(f"gate:{name}@1"), now=now)
         finally:
             await client.aclose()
 
@@ -229,9 +229,9 @@ def test_info_tells_of_every_part(server: RedisServer, name: str, gate: Gate) ->
 def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, gate: Gate) -> None:
     async def views_of() -> set[bytes]:
         client = Redis.from_url(server.url)
-        prefixes = Layout(f"gate:{name}@1", 0).prefixes
+        prefixes = prefixes_of(f"gate:{name}@1")
         try:
-            await client.set(prefixes[3] + b"v", msgspec.json.encode(View(1, "d", 0, "0", epoch=-1)))
+            await client.set(prefixes[3] + b"v", msgspec.json.encode(View(1, "d", "0", epoch=-1)))
             await current_view(client, prefixes)
             return {await client.get(prefix + b"v") or b"" for prefix in prefixes}  # type: ignore[misc]
         finally:

@@ -12,14 +12,14 @@ from redis import exceptions as redis_errors
 
 from gate.errors import ConfigError, Stale, Unavailable
 from gate.index.redis.connect import Redising, client_for
-from gate.index.redis.layout import Layout
+from gate.index.redis.layout import prefixes_of
 from gate.index.redis.link import Circuit, Link, Patience, close, script, translated
 from gate.index.redis.store import DRAW
 from load.servers import RedisServer, cutting_proxy, free_ports, redis_cluster, redis_server, watched_redis
 
 T = TypeVar("T")
 VIEW = b"view"
-PREFIX = Layout("gate:link@1", 0).prefixes[0]
+PREFIX = prefixes_of("gate:link@1")[0]
 QUICK = Patience(retries=2, backoff_seconds=0.001, longest_backoff_seconds=0.002, failures=2, rest_seconds=0.01)
 
 

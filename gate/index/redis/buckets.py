@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.index.redis.layout import LARGEST_BUCKET, LARGEST_TABLE, SHARDS
+from gate.index.redis.layout import LARGEST_BUCKET, LARGEST_TABLE, SHARDS, by_shard
 from gate.index.store import Keys
 
 Numbers = NDArray[np.int64]
 Triples = tuple[Numbers, Keys, Keys]  # place of the key asked for, entry, tag
 
 WIDEST_TAG = 8
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 _MASKS = np.array([(1 << 8 * width) - 1 for width in range(WIDEST_TAG + 1)], np.uint64)
 
 
@@ -55,15 +57,12 @@ def unpacked(numbers: NDArray[np.uint32]) -> Keys:
 
 
 class Split:
-    """Keys by shard: `parts` are the shards with their keys packed, `restored` brings replies back in order."""
+    """Keys by shard: `parts` are the shards with the names of their buckets, `restored` brings replies in order."""
 
     def __init__(self, keys: Keys) -> None:
-        shards = shards_of(keys)
-        order = np.argsort(shards, kind="stable")
-        touched, starts = np.unique(shards[order], return_index=True)
-        bounds = [*(4 * starts).tolist(), 4 * len(keys)]
-        joined = packed(keys)[order].tobytes()
-        self.parts = [(shard, joined[a:b]) for shard, a, b in zip(touched.tolist(), bounds, bounds[1:], strict=False)]
+        order, bounds = by_shard(shards_of(keys))
+        names: list[bytes] = packed(keys)[order].view("V4").tolist()
+        self.parts = [(shard, names[a:b]) for shard, (a, b) in enumerate(pairwise(bounds.tolist())) if a < b]
         self._places = np.argsort(order).tolist()
 
     def restored(self, pieces: Sequence[bytes]) -> Sequence[bytes]:
@@ -74,16 +73,18 @@ def rows_by_shard(keys: Keys, entries: Keys, tags: Keys, widths: Numbers) -> dic
     """What `append` is told per shard: for each width in use, the size of a posting and the rows."""
     shards, numbers = shards_of(keys), packed(keys)
     told: dict[int, list[bytes]] = defaultdict(list)
-    for width in np.unique(widths).tolist():
+    for width in np.flatnonzero(np.bincount(widths)).tolist():
         chosen = np.flatnonzero(widths == width)
-        chosen = chosen[np.argsort(shards[chosen], kind="stable")]
+        order, bounds = by_shard(shards[chosen])
+        chosen = chosen[order]
         rows = np.empty((len(chosen), 12 + width), np.uint8)
         rows[:, :4] = numbers[chosen].view(np.uint8).reshape(-1, 4)
         rows[:, 4:12] = entries[chosen].astype("<u8").view(np.uint8).reshape(-1, 8)
         rows[:, 12:] = tags[chosen].astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
-        touched, starts = np.unique(shards[chosen], return_index=True)
-        for shard, part in zip(touched.tolist(), np.split(rows, starts[1:]), strict=True):
-            told[shard] += [bytes([8 + width]), part.tobytes()]
+        joined, size = rows.tobytes(), bytes([8 + width])
+        for shard, (a, b) in enumerate(pairwise(((12 + width) * bounds).tolist())):
+            if a < b:
+                told[shard] += [size, joined[a:b]]
     return told
 
 
@@ -146,10 +147,6 @@ def by_key(keys: Keys, *parts: Triples) -> tuple[Numbers, Keys, Keys]:
 
 
 def repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
-    """Whether a posting stands in one call twice."""
-    order = np.lexsort((tags, entries, keys))
-    same = np.ones(max(len(keys) - 1, 0), np.bool_)
-    for column in (keys, entries, tags):
-        ordered = column[order]
-        same &= ordered[1:] == ordered[:-1]
-    return bool(same.any())
+    """Whether a posting may stand in one call twice."""
+    mixed = np.sort((keys * _MIX ^ entries) * _MIX ^ tags)
+    return bool((mixed[1:] == mixed[:-1]).any())

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import msgspec
+from hiredis import pack_command
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
@@ -27,7 +28,7 @@ from redis.backoff import NoBackoff
 
 from gate.core.methods import Room
 from gate.errors import ConfigError
-from gate.index.redis.layout import FORMAT, GENERATIONS, Layout, View, chunks_of, page_bits_for
+from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
 from gate.index.redis.link import Client, Link, Patience, Watcher, close, translating
 from gate.index.redis.store import RedisStore
 
@@ -115,6 +116,22 @@ def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, 
     return master
 
 
+class _Packing:
+    """Packs commands in C: that of a batch of whole buckets has thousands of arguments."""
+
+    def pack_command(self, *arguments: Any) -> list[bytes]:
+        return [pack_command((*str(arguments[0]).split(), *arguments[1:]))]
+
+
+class _Connection(_Packing, Connection): ...
+
+
+class _SSLConnection(_Packing, SSLConnection): ...
+
+
+class _SocketConnection(_Packing, UnixDomainSocketConnection): ...
+
+
 class _Sentinels(Sentinel):
     """Asked by one connection at a time: where two find that the first does not answer, redis-py forgets one."""
 
@@ -132,12 +149,12 @@ def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:
     if parts.scheme == "unix":
         if not parts.path.strip("/"):
             raise ConfigError("index: a socket's URL names its path: unix:///run/redis/redis.sock")
-        place = {"connection_class": UnixDomainSocketConnection, "path": unquote(parts.path)}
+        place = {"connection_class": _SocketConnection, "path": unquote(parts.path)}
         return place | {"db": _database("", parts)}
     hosts = _hosts(parts, DEFAULT_PORT)
     if len(hosts) > 1:
         raise ConfigError(f"index: {parts.scheme}:// names one host; more are for a Cluster or for Sentinels")
-    place = {"connection_class": SSLConnection if tls else Connection, "host": hosts[0][0], "port": hosts[0][1]}
+    place = {"connection_class": _SSLConnection if tls else _Connection, "host": hosts[0][0], "port": hosts[0][1]}
     return place | {"db": _database(parts.path.strip("/"), parts)}
 
 
@@ -197,7 +214,7 @@ async def open_store(
     try:
         await _look_at_server(client, shown(url), settings)
         prefix = f"gate:{profile_ref}"
-        view = await agreed_view(client, prefix, digest, room.body, settings, shown(url))
+        view = await agreed_view(client, prefix, digest, shown(url))
     except BaseException:
         await close(client)
         raise
@@ -212,7 +229,7 @@ async def is_there(url: str, *, profile_ref: str, settings: Redising) -> bool:
     client = client_for(url, settings)
     try:
         with translating(shown(url)):
-            return bool(await client.exists(Layout(f"gate:{profile_ref}", 0).prefixes[0] + b"v"))
+            return bool(await client.exists(prefixes_of(f"gate:{profile_ref}")[0] + b"v"))
     finally:
         await close(client)
 
@@ -242,12 +259,10 @@ async def _look_at_server(client: Client, url: str, settings: Redising) -> None:
             )
 
 
-async def agreed_view(client: Client, prefix: str, digest: str, body_bytes: int, settings: Redising, url: str) -> View:
+async def agreed_view(client: Client, prefix: str, digest: str, url: str) -> View:
     """The view that stands in every shard; a new index gets one. ConfigError: it means something else."""
-    fields_each = 1 + chunks_of(body_bytes)
-    pages = page_bits_for(settings.expected_documents, fields_each)
-    made = View(FORMAT, digest, pages, GENERATIONS[0], started=time.time())
-    keys = [key + b"v" for key in Layout(prefix, 0).prefixes]
+    made = View(FORMAT, digest, GENERATIONS[0], started=time.time())
+    keys = [key + b"v" for key in prefixes_of(prefix)]
     with translating(url):
         # The first shard decides: whoever lost there makes the others say the same.
         await client.set(keys[0], made.encode(), nx=True)
@@ -255,13 +270,15 @@ async def agreed_view(client: Client, prefix: str, digest: str, body_bytes: int,
         for key in keys[1:]:
             await client.set(key, first, nx=True)
     try:
-        view = msgspec.json.decode(first, type=View)
-    except msgspec.DecodeError as exc:
+        written = msgspec.json.decode(first, type=list)[0]
+        view = msgspec.json.decode(first, type=View) if written == FORMAT else None
+    except (msgspec.DecodeError, IndexError) as exc:
         raise ConfigError(f"{url}: {prefix} is there, but is no index of this program's making") from exc
-    if view.format != FORMAT:
+    if view is None:
         raise ConfigError(
-            f"{url}: {prefix} has index format {view.format}, and this version reads format {FORMAT}: "
-            "use the version that wrote it, or rebuild it with `gate index rebuild`"
+            f"{url}: {prefix} has index format {written}, and this version reads format {FORMAT}: use the version that "
+            "wrote it, or give the profile a new version and fill that with `gate index rebuild`, or from a file that "
+            "the version that wrote it made with `gate index export`"
         )
     if view.digest != digest:
         raise ConfigError(

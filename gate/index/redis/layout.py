@@ -4,23 +4,26 @@
     gate:standard@1:{5}:v            the view: what the index means and which generations live (see `View`)
     gate:standard@1:{5}:t            tickets drawn (in the first shard only)
     gate:standard@1:{5}:l  :a        the latest appends, and the number of those that were dropped before them
-    gate:standard@1:{5}:h            the names of crowded buckets
-    gate:standard@1:{5}:0b<4 bytes>  a bucket of generation 0: table and number; postings back to back, oldest first
-    gate:standard@1:{5}:0r<4 bytes>  a page of the registry: entries by content
-    gate:standard@1:{5}:0d<4 bytes>  a page of documents, by document id
+    gate:standard@1:{5}:h            the crowded buckets: generation and name
+    gate:standard@1:{5}:0b           the buckets of generation 0: a name is table and number in four bytes; postings
+                                     back to back, oldest first
+    gate:standard@1:{5}:0o<4 bytes>  what overflowed from a crowded bucket
+    gate:standard@1:{5}:0r           the registry: entries by content
+    gate:standard@1:{5}:0d           documents, by document id
 
-A posting is an entry (8 bytes) and as many bytes of its tag as the table needs. Pages are hashes of a few dozen small
-fields, which Redis keeps as one packed list; a larger field would cost several times its size, so a body is cut.
+A posting is an entry (8 bytes) and as many bytes of its tag as the table needs. Buckets, registry and documents are one
+hash each: a script then reads and writes what a batch needs of them in two calls, and a bucket takes half of the memory
+that a key of its own would.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise, repeat
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final
 
 import mmh3
 import msgspec
@@ -28,24 +31,27 @@ import numpy as np
 from numpy.typing import NDArray
 from redis.crc import key_slot
 
-from gate.index.store import Held, Holder, Record
+from gate.index.store import Held, Holder, Record, Registration
 
-FORMAT = 1
-SHARDS = 16  # a Cluster of up to as many masters; each costs one script call a batch
+FORMAT = 2
+SHARD_BITS = 4
+SHARDS = 1 << SHARD_BITS  # a Cluster of up to as many masters; each costs one script call a batch
 SLOTS = 16384
-CHUNK_BYTES = 64  # hash-max-listpack-value of every Redis: a longer value turns the whole page into a hash table
+CONTENT_BYTES = 16
 LARGEST_TABLE = 255
 LARGEST_BUCKET = (1 << 24) - 1
-# Fields of a page that Redis keeps packed: 128. Pages fill unevenly, so the plan stays well below.
-FIELDS_PER_PAGE = 80
+SPLIT = 1024  # postings of a bucket before it overflows: each append copies the bucket, and none its overflow
 
 TICKET, DUPLICATE, DEAD = 1, 2, 4
 _NONE = 0xFFFF
 _LENGTHS = [length.to_bytes(3, "little") for length in range(1024)]
+Numbers = NDArray[np.int64]
 Share = tuple[int, bytes]  # a shard, and the items for it
 _SHORT = struct.Struct("<H")
 _RECORD = struct.Struct("<12s4sBQH")
 _REGISTRATION = struct.Struct("<BQ")
+UNREGISTERED = bytes(_REGISTRATION.size)
+FIXED_BYTES = _RECORD.size - _SHORT.size  # of a record, before its body: content, life and registration
 _HELD = struct.Struct("<16sQ")
 
 
@@ -55,7 +61,6 @@ class View(msgspec.Struct, frozen=True, array_like=True):
 
     format: int
     digest: str  # of the profile's meaning
-    page_bits: int  # pages of a shard
     read: str  # the live generations, the one that is written to first
     epoch: int = 0  # of changes to the view: the higher one is the later
     started: float = 0.0  # when the generation that is written to began, by the clock of whoever began it
@@ -63,11 +68,6 @@ class View(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)
-
-
-class Places(NamedTuple):
-    shards: NDArray[np.int64]
-    pages: list[bytes]
 
 
 @lru_cache(maxsize=8)
@@ -82,48 +82,24 @@ def hash_tags(shards: int) -> tuple[str, ...]:
     return tuple(tags)
 
 
-def page_bits_for(documents: int, fields_each: int) -> int:
-    """How many bits number the pages of a shard, so that a page of an index of that size stays packed."""
-    pages = documents * fields_each / (FIELDS_PER_PAGE * SHARDS)
-    return max(0, round(pages).bit_length())
+@lru_cache(maxsize=8)
+def prefixes_of(prefix: str) -> tuple[bytes, ...]:
+    """What the keys of each shard of an index begin with."""
+    return tuple(f"{prefix}:{{{tag}}}:".encode() for tag in hash_tags(SHARDS))
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Keys of one index."""
+def shards_of_entries(entries: NDArray[np.uint64]) -> Numbers:
+    """The shard of each entry: its upper four bits are those of its content."""
+    return (entries >> np.uint64(64 - SHARD_BITS)).astype(np.int64)
 
-    prefix: str
-    page_bits: int
 
-    @property
-    def prefixes(self) -> tuple[bytes, ...]:
-        return tuple(f"{self.prefix}:{{{tag}}}:".encode() for tag in hash_tags(SHARDS))
+def shards_of_contents(contents: Sequence[bytes]) -> Numbers:
+    return np.frombuffer(b"".join(contents), np.uint8)[::CONTENT_BYTES].astype(np.int64) >> (8 - SHARD_BITS)
 
-    def place_of_entry(self, entry: int) -> tuple[int, bytes]:
-        """Shard and page of one entry."""
-        [shard], [page] = self.places_of_entries(np.array([entry], np.uint64))
-        return int(shard), page
 
-    def place_of_document(self, name: bytes) -> tuple[int, bytes]:
-        """Shard and page of one document."""
-        [shard], [page] = self.places_of_documents([name])
-        return int(shard), page
-
-    def places(self, numbers: NDArray[np.uint64]) -> Places:
-        """Shard and page of each 32-bit number; they spread evenly."""
-        wide = numbers * np.uint64(SHARDS)
-        pages = (wide & np.uint64(0xFFFFFFFF)) >> np.uint64(32 - self.page_bits)
-        return Places((wide >> np.uint64(32)).astype(np.int64), four_bytes(pages))
-
-    def places_of_entries(self, entries: NDArray[np.uint64]) -> Places:
-        return self.places(entries >> np.uint64(32))
-
-    def places_of_contents(self, contents: Sequence[bytes]) -> Places:
-        return self.places(np.frombuffer(b"".join(contents), ">u4")[::4].astype(np.uint64))
-
-    def places_of_documents(self, names: Sequence[bytes]) -> Places:
-        hashes = map(mmh3.hash, names, repeat(0), repeat(False))
-        return self.places(np.fromiter(hashes, np.uint64, len(names)))
+def shards_of_documents(names: Sequence[bytes]) -> Numbers:
+    hashes = map(mmh3.hash, names, repeat(0), repeat(False))
+    return np.fromiter(hashes, np.int64, len(names)) >> (32 - SHARD_BITS)
 
 
 def packed(fields: Iterable[bytes]) -> bytes:
@@ -131,21 +107,45 @@ def packed(fields: Iterable[bytes]) -> bytes:
     return b"".join([part for field in fields for part in (len(field).to_bytes(3, "little"), field)])
 
 
-def shares_of(shards: NDArray[np.int64], columns: Sequence[Sequence[bytes]]) -> tuple[list[Share], list[int]]:
-    """Items, a field a column, as each shard reads its own; and which items these are, one shard after another.
+def by_shard(shards: Numbers) -> tuple[Numbers, Numbers]:
+    """Which items there are, one shard after another, and how many before each shard."""
+    # Of bytes, numpy sorts a batch in a quarter of the time.
+    order = np.argsort(shards.astype(np.uint8), kind="stable")
+    return order, np.concatenate([[0], np.cumsum(np.bincount(shards, minlength=SHARDS))])
+
+
+def shares_of(
+    shards: Numbers, fixed: Sequence[Sequence[bytes]], varying: Sequence[Sequence[bytes]]
+) -> tuple[list[Share], list[int]]:
+    """Items, a field a column, as each shard reads its own; and which items these are, one shard after another. Fields
+    of a fixed width come first, without their lengths.
 
     Nothing here is done item by item: a batch has thousands of fields.
     """
-    order = np.argsort(shards, kind="stable")
-    touched, starts = np.unique(shards[order], return_index=True)
-    parts: list[Sequence[bytes]] = []
-    for column in columns:
-        ordered = [column[i] for i in order.tolist()]
+    order, before = by_shard(shards)
+    listed: list[int] = order.tolist()
+    if not listed:
+        return [], listed
+    parts = [_chosen(column, listed) for column in fixed]
+    for column in varying:
+        ordered = _chosen(column, listed)
         parts += (_lengths_of(ordered), ordered)
     flat = list(chain.from_iterable(zip(*parts, strict=True)))
-    bounds = [*(len(parts) * starts).tolist(), len(flat)]
-    shares = [(shard, b"".join(flat[a:b])) for shard, (a, b) in zip(touched.tolist(), pairwise(bounds), strict=True)]
-    return shares, order.tolist()
+    bounds = (len(parts) * before).tolist()
+    shares = [(shard, b"".join(flat[a:b])) for shard, (a, b) in enumerate(pairwise(bounds)) if a < b]
+    return shares, listed
+
+
+def _chosen(column: Sequence[bytes], places: Sequence[int]) -> Sequence[bytes]:
+    return itemgetter(*places)(column) if len(places) > 1 else [column[places[0]]]
+
+
+def shares_of_rows(shards: Numbers, rows: NDArray[np.uint8]) -> tuple[list[Share], list[int]]:
+    """The same where every field has a fixed width, and items are rows of bytes."""
+    order, before = by_shard(shards)
+    bounds = (rows.shape[1] * before).tolist()
+    joined = rows[order].tobytes()
+    return [(shard, joined[a:b]) for shard, (a, b) in enumerate(pairwise(bounds)) if a < b], order.tolist()
 
 
 def _lengths_of(fields: Sequence[bytes]) -> Sequence[bytes]:
@@ -157,6 +157,11 @@ def _lengths_of(fields: Sequence[bytes]) -> Sequence[bytes]:
 
 def four_bytes(numbers: NDArray[np.uint64]) -> list[bytes]:
     listed: list[bytes] = numbers.astype(">u4").view("V4").tolist()
+    return listed
+
+
+def eight_bytes(numbers: NDArray[np.uint64]) -> list[bytes]:
+    listed: list[bytes] = numbers.astype("<u8").view("V8").tolist()
     return listed
 
 
@@ -172,54 +177,53 @@ def life_of(entry: int) -> bytes:
     return (entry & 0xFFFFFFFF).to_bytes(4, "big")
 
 
-def field_of(entry: int) -> bytes:
-    return (entry >> 32).to_bytes(4, "big")
+def sized(body: bytes) -> bytes:
+    """A body as it stands in a record."""
+    return _SHORT.pack(len(body)) + body
 
 
-def chunks_of(body_bytes: int) -> int:
-    """How many chunks a body of that size has beside its head."""
-    return body_bytes // CHUNK_BYTES
-
-
-def cut(body: bytes, chunks: int) -> tuple[bytes, list[bytes]]:
-    """A body as a head and so many whole chunks; a body that is too short for them is all head."""
-    head = len(body) - chunks * CHUNK_BYTES
-    if head < 0:
-        return body, [b""] * chunks
-    return body[:head], [body[at : at + CHUNK_BYTES] for at in range(head, len(body), CHUNK_BYTES)]
-
-
-def encode_record(record: Record, head: bytes) -> bytes:
+def encode_record(record: Record) -> bytes:
     flags = (TICKET if record.ticket else 0) | (DUPLICATE if record.duplicate_of else 0) | (DEAD if record.dead else 0)
     registration = record.ticket or record.duplicate_of
-    fixed = _RECORD.pack(record.content[4:], life_of(record.entry), flags, registration, len(head))
-    return fixed + head + b"".join(map(_encode_holder, record.holders))
+    fixed = _RECORD.pack(record.content[4:], life_of(record.entry), flags, registration, len(record.body))
+    holders = [encode_holder(holder.document_id.encode(), holder.version) for holder in record.holders]
+    return b"".join((fixed, record.body, *holders))
 
 
-def decode_record(field: bytes, value: bytes, chunks: bytes) -> Record:
+def decode_record(field: bytes, value: bytes) -> Record:
     content, life, flags, registration, size = _RECORD.unpack_from(value)
-    head = value[_RECORD.size : _RECORD.size + size]
+    past = _RECORD.size + size
     return Record(
         int.from_bytes(field[:4] + life, "big"),
         field[:4] + content,
-        _decode_holders(value, _RECORD.size + size),
-        head + chunks,
+        decode_holders(value, past),
+        value[_RECORD.size : past],
         registration if flags & TICKET else 0,
         registration if flags & DUPLICATE else 0,
         bool(flags & DEAD),
     )
 
 
-def encode_registration(*, ticket: int, duplicate_of: int) -> bytes:
-    return _REGISTRATION.pack(TICKET if ticket else DUPLICATE, ticket or duplicate_of)
+def encode_registrations(registrations: Sequence[Registration]) -> NDArray[np.uint8]:
+    """Rows of name, life, flags and registration."""
+    rows = np.zeros(len(registrations), [("entry", ">u8"), ("flags", np.uint8), ("registration", "<u8")])
+    rows["entry"] = [one.entry for one in registrations]
+    rows["flags"] = [TICKET if one.ticket else DUPLICATE for one in registrations]
+    rows["registration"] = [one.ticket or one.duplicate_of for one in registrations]
+    return rows.view(np.uint8).reshape(len(rows), rows.itemsize)
 
 
-def _encode_holder(holder: Holder) -> bytes:
-    name = holder.document_id.encode()
-    return _SHORT.pack(len(name)) + name + _encode_optional(None if holder.version is None else holder.version.encode())
+def decode_registration(told: bytes) -> tuple[int, int]:
+    """Ticket and original; one of them is 0."""
+    flags, registration = _REGISTRATION.unpack(told)
+    return (registration, 0) if flags & TICKET else (0, registration)
 
 
-def _decode_holders(value: bytes, at: int) -> tuple[Holder, ...]:
+def encode_holder(name: bytes, version: str | None) -> bytes:
+    return _SHORT.pack(len(name)) + name + (b"\xff\xff" if version is None else _encode_optional(version.encode()))
+
+
+def decode_holders(value: bytes, at: int) -> tuple[Holder, ...]:
     holders = []
     while at < len(value):
         past = at + 2 + _SHORT.unpack_from(value, at)[0]

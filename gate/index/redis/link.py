@@ -10,12 +10,13 @@ import hashlib
 import random
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib.resources import files
-from typing import Any, NamedTuple, Protocol
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from redis import exceptions as redis_errors
 from redis.asyncio import Redis
@@ -43,6 +44,8 @@ class Script(NamedTuple):
 
 
 Share = tuple[bytes, bytes]  # the prefix of a shard, and the items for it
+Commands = Sequence[Sequence[Argument]]
+T = TypeVar("T")
 
 
 def script(name: str) -> Script:
@@ -102,6 +105,9 @@ class Link:
         self._room = asyncio.Semaphore(calls)  # whoever finds no connection waits for one, whatever the client does
         self._patience = patience or Patience()
         self._watcher: Watcher = watcher or Silent()
+        self._queue: list[tuple[Commands, asyncio.Future[list[Any]]]] = []  # what is about to be sent
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._idle: list[Any] = []  # connections: to get one from the pool takes as long as to use it
         self._given_up = 0
         self._rest_until = 0.0
 
@@ -117,6 +123,25 @@ class Link:
         Nothing is known of the outcome when it raises."""
         if not shares:
             return []
+
+        async def send(attempt: int) -> list[Any]:
+            return await self._send(script, again if attempt and again else head, shares)
+
+        return await self._persist(script.name, send)
+
+    async def read(
+        self, scripts: tuple[Script, Script], head: Sequence[Argument], shares: Sequence[Share], commands: Commands
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """What a script returned for each share, what commands did after it, and what another script did after these:
+        both scripts refuse a caller whose view is not the index's, so that it cannot have changed meanwhile."""
+
+        async def send(_: int) -> tuple[list[Any], list[Any], list[Any]]:
+            return await self._send_reading(scripts, head, shares, commands)
+
+        return await self._persist(scripts[0].name, send)
+
+    async def _persist(self, name: str, send: Callable[[int], Awaitable[T]]) -> T:
+        """Send, and again if it may help."""
         if self._rest_until and time.monotonic() < self._rest_until:
             raise Unavailable("the index did not answer lately; it is tried again in a moment")
         delay = self._patience.backoff_seconds
@@ -124,9 +149,9 @@ class Link:
             begun = time.monotonic()
             try:
                 async with self._room:
-                    replies = await self._send(script, again if attempt and again else head, shares)
+                    replies = await send(attempt)
             except Unavailable as exc:
-                self._watcher.failed(script.name, exc.code)
+                self._watcher.failed(name, exc.code)
                 if not isinstance(exc, Stale):
                     await self._look_around()
                 if attempt == self._patience.retries or isinstance(exc, Stale):
@@ -136,7 +161,7 @@ class Link:
                 await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - it guards no secret
                 delay = min(2 * delay, self._patience.longest_backoff_seconds)
             else:
-                self._watcher.round_trip(script.name, time.monotonic() - begun)
+                self._watcher.round_trip(name, time.monotonic() - begun)
                 self._note(failed=False)
                 return replies
         raise AssertionError("unreachable")
@@ -150,6 +175,7 @@ class Link:
                 return  # nobody answers; the next try says so
 
     async def close(self) -> None:
+        await self._drop(self._idle)
         await close(self.client)
 
     def _note(self, *, failed: bool) -> None:
@@ -163,30 +189,102 @@ class Link:
             self._watcher.circuit(Circuit.OPEN if self._rest_until else Circuit.CLOSED)
 
     async def _send(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
-        """One call for all shares on one server; on a Cluster, where a call may touch one slot only, one for each."""
-        groups = [[share] for share in shares] if isinstance(self.client, RedisCluster) else [shares]
-        calls = [(len(group), *(key for key, _ in group), *head, *(items for _, items in group)) for group in groups]
-        replies = await self._pipeline("EVALSHA", script.digest, calls)
+        calls = self._calls(head, shares)
+        replies = await self._pipeline([("EVALSHA", script.digest, *call) for call in calls])
         forgotten = [i for i, reply in enumerate(replies) if isinstance(reply, redis_errors.NoScriptError)]
         if forgotten:  # a new server, or a flushed one: the source brings the script back
-            again = await self._pipeline("EVAL", script.source, [calls[i] for i in forgotten])
+            again = await self._pipeline([("EVAL", script.source, *calls[i]) for i in forgotten])
             for i, reply in zip(forgotten, again, strict=True):
                 replies[i] = reply
-        for reply in replies:
-            if isinstance(reply, Exception):
-                raise translated(reply) from reply
-        return [answer for reply in replies for answer in reply]
+        return [answer for reply in _whole(replies) for answer in reply]
 
-    async def _pipeline(self, command: str, what: str, calls: Sequence[Sequence[Argument]]) -> list[Any]:
-        with translating():
+    async def _send_reading(
+        self, scripts: tuple[Script, Script], head: Sequence[Argument], shares: Sequence[Share], commands: Commands
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        calls = self._calls(head, shares)
+
+        async def sent(command: str, first: str, second: str) -> list[Any]:
+            before, after = ([(command, what, *call) for call in calls] for what in (first, second))
+            return await self._pipeline([*before, *commands, *after])
+
+        replies = await sent("EVALSHA", scripts[0].digest, scripts[1].digest)
+        if any(isinstance(reply, redis_errors.NoScriptError) for reply in replies):
+            replies = await sent("EVAL", scripts[0].source, scripts[1].source)
+        replies, count = _whole(replies), len(calls)
+        before, after = ([answer for reply in some for answer in reply] for some in (replies[:count], replies[-count:]))
+        return before, replies[count:-count], after
+
+    def _calls(self, head: Sequence[Argument], shares: Sequence[Share]) -> list[tuple[Argument, ...]]:
+        """One call for all shares on one server; on a Cluster, where a call may touch one slot only, one for each."""
+        groups = [[share] for share in shares] if isinstance(self.client, RedisCluster) else [shares]
+        return [(len(group), *(key for key, _ in group), *head, *(items for _, items in group)) for group in groups]
+
+    async def _pipeline(self, commands: Commands) -> list[Any]:
+        """The replies to commands, errors among them. What is called side by side goes out together."""
+        replies: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._queue.append((commands, replies))
+        if len(self._queue) == 1:
+            asyncio.get_running_loop().call_soon(self._leave)
+        return await replies
+
+    def _leave(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._deliver(self._queue))
+        self._queue = []
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _deliver(self, queue: list[tuple[Commands, asyncio.Future[list[Any]]]]) -> None:
+        try:
+            with translating():
+                answers = iter(await self._sent([command for commands, _ in queue for command in commands]))
+        except Exception as exc:  # noqa: BLE001 - whoever waits for a reply raises it
+            for _, replies in queue:
+                if not replies.done():
+                    replies.set_exception(exc)
+        else:
+            for commands, replies in queue:
+                told = list(islice(answers, len(commands)))
+                if not replies.done():
+                    replies.set_result(told)
+
+    async def _sent(self, commands: Commands) -> list[Any]:
+        if isinstance(self.client, RedisCluster):
             pipe = pipeline_of(self.client)
-            for arguments in calls:
-                pipe.execute_command(command, what, *arguments)
-            if isinstance(self.client, RedisCluster):
-                # Nobody follows by itself: an ASK leads to half a slot (see prelude.lua), and where the Cluster is down
-                # redis-py closes the connections of others. Who was redirected looks around and tries again.
-                return list(await pipe.execute(raise_on_error=False, allow_redirections=False))
-            return list(await pipe.execute(raise_on_error=False))
+            for arguments in commands:
+                pipe.execute_command(*arguments)
+            # Nobody follows by itself: an ASK leads to half a slot (see prelude.lua), and where the Cluster is down
+            # redis-py closes the connections of others. Who was redirected looks around and tries again.
+            return list(await pipe.execute(raise_on_error=False, allow_redirections=False))
+        pool: Any = self.client.connection_pool
+        connection = self._idle.pop() if self._idle else await pool.get_connection()
+        replies: list[Any] = []
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            for _ in commands:
+                try:
+                    replies.append(await connection.read_response())
+                except redis_errors.ResponseError as exc:
+                    replies.append(exc)
+        except BaseException:  # somebody who takes it after us would read our replies
+            await self._drop([connection, *self._idle])
+            raise
+        self._idle.append(connection)
+        return replies
+
+    async def _drop(self, connections: Sequence[Any]) -> None:
+        """Close connections: where one broke, the others that nobody uses now most likely did too."""
+        self._idle = []
+        for connection in connections:
+            await connection.disconnect(nowait=True)
+            await self.client.connection_pool.release(connection)  # type: ignore[union-attr]
+
+
+def _whole(replies: list[Any]) -> list[Any]:
+    """The replies, unless one of them is an error."""
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise translated(reply) from reply
+    return replies
 
 
 def pipeline_of(client: Client) -> Any:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
-from gate.index.redis.layout import decode_held, decode_record, field_of
+from gate.index.redis.layout import decode_held, decode_holders, decode_registration
 from gate.index.store import VOID, Holder, Record, Registration
 
-
-class Seen(NamedTuple):
-    """A record as it was last seen, and its bytes: whoever meets the same bytes again need not take them apart."""
-
-    record: Record
-    value: bytes
+Seen = tuple[Record, bytes]  # a record as it was last seen, and its bytes from the body on
 
 
-def registered(seen: Seen, wanted: Registration, written: bytes, value: bytes) -> Record:
-    """The record that the bytes tell of; its body is the one that was seen, for an entry's body never changes."""
-    if value == seen.value[:16] + written + seen.value[25:]:
-        return seen.record._replace(ticket=wanted.ticket, duplicate_of=wanted.duplicate_of)
-    return decode_record(field_of(wanted.entry), value, b"")._replace(body=seen.record.body)
+def registered(seen: Seen, wanted: Registration, told: bytes | Sequence[bytes]) -> Record:
+    """The record that stands by what was told of it; its body is the one that was seen, for that never changes."""
+    record, tail = seen
+    ticket, duplicate_of = wanted.ticket, wanted.duplicate_of
+    if not isinstance(told, bytes):
+        ticket, duplicate_of = decode_registration(told[0])
+        told = told[1]
+    holders = record.holders if told == tail else decode_holders(told, 2 + len(record.body))
+    return Record(record.entry, record.content, holders, record.body, ticket, duplicate_of)
 
 
 def told(content: bytes, entry: int, value: bytes) -> tuple[bytes | None, tuple[bytes, ...], int]:

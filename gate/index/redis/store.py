@@ -1,4 +1,5 @@
-"""`gate.index.store.Store` in Redis. Each primitive is one script call per shard and batch, sent in one pipeline.
+"""`gate.index.store.Store` in Redis. Each primitive is one script call per shard and batch, sent in one pipeline; whole
+buckets are read by plain commands.
 
 What is immutable is remembered here (the body of an entry), and what only saves work (marks, the bytes of records).
 """
@@ -7,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any
 
@@ -27,21 +29,33 @@ from gate.index.redis.buckets import (
     unpack_log,
 )
 from gate.index.redis.layout import (
-    Layout,
+    CONTENT_BYTES,
+    FIXED_BYTES,
+    SPLIT,
+    UNREGISTERED,
+    Numbers,
+    Share,
     View,
-    chunks_of,
-    cut,
     decode_held,
     decode_record,
+    eight_bytes,
     encode_held,
+    encode_holder,
     encode_record,
-    encode_registration,
+    encode_registrations,
     names_and_lives,
     packed,
+    prefixes_of,
+    shards_of_contents,
+    shards_of_documents,
+    shards_of_entries,
     shares_of,
+    shares_of_rows,
+    sized,
     unanswered,
 )
 from gate.index.redis.link import Argument, Link, Script, script
+from gate.index.redis.reading import tail, whole
 from gate.index.redis.records import Seen, joined, may_join, registered, told
 from gate.index.redis.survey import survey
 from gate.index.redis.swap import Item, until_swapped
@@ -49,7 +63,7 @@ from gate.index.redis.views import current_view, keep_window, rotate
 from gate.index.redis.walk import RedisWalk
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
-READ, APPEND, WITHDRAW, DRAW = script("read"), script("append"), script("withdraw"), script("draw")
+APPEND, WITHDRAW, DRAW = script("append"), script("withdraw"), script("draw")
 HOLD, DOCUMENTS, REMEMBER = script("hold"), script("documents"), script("remember")
 ENTER, FIND, REGISTER = script("enter"), script("find"), script("register")
 ERASE, SWAP = script("erase"), script("swap")
@@ -75,14 +89,13 @@ class RedisStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._link = link
-        self._layout = Layout(prefix, view.page_bits)
-        self._prefixes = self._layout.prefixes
-        self._chunks = chunks_of(room.body)
+        self._prefixes = prefixes_of(prefix)
         self._limit = max_bucket
         self._widths = Widths(room.tags)
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet
-        self._seen: OrderedDict[int, Seen] = OrderedDict()
+        self._seen: dict[int, Seen] = {}
+        self._seen_before: dict[int, Seen] = {}
         self._marks: OrderedDict[int, dict[int, bytes]] = OrderedDict()  # where the log of each shard stood
         self._next_mark = 1
         self._window_seconds = window_seconds
@@ -91,6 +104,7 @@ class RedisStore:
         self._use(view)
 
     def _use(self, view: View) -> None:
+        self._generations = view.read.encode()
         self._head: tuple[Argument, ...] = (view.encode(), view.read)
         self._marks.clear()
 
@@ -110,11 +124,13 @@ class RedisStore:
         """The answer of each document to its content, its other contents, and its stamp."""
         if not wishes:
             return []
-        ids, versions, contents, entries, _, _ = zip(*wishes, strict=True)
-        names = [document_id.encode() for document_id in ids]
-        stamped = [content + entry.to_bytes(8, "little") for content, entry in zip(contents, entries, strict=True)]
-        shards, pages = self._layout.places_of_documents(names)
-        replies = await self._columns(HOLD, shards, (pages, names, stamped, list(map(unanswered, versions))))
+        names = [wish.document_id.encode() for wish in wishes]
+        contents = [wish.content for wish in wishes]
+        entries = [wish.entry for wish in wishes]
+        stamps = eight_bytes(np.array(entries, np.uint64))
+        rest = [unanswered(wish.version) for wish in wishes]
+        held = list(map(b"".join, zip(contents, stamps, rest, strict=True)))
+        replies = await self._columns(HOLD, shards_of_documents(names), (), (names, held))
         return [
             told(content, entry, reply) if reply else (None, (), entry)
             for content, entry, reply in zip(contents, entries, replies, strict=True)
@@ -124,57 +140,41 @@ class RedisStore:
         if not wishes:
             return []
         entries = np.array([wish.entry for wish in wishes], np.uint64)
-        shards, pages = self._layout.places_of_entries(entries)
-        names, _ = names_and_lives(entries)
-        made, values, bodies = [], [], []
-        for (document_id, version, content, entry, body, _), name in zip(wishes, names, strict=True):
-            if content[:4] != name:
+        names, lives = names_and_lives(entries)
+        made, tails, values = [], [], []
+        for wish, name, life in zip(wishes, names, lives, strict=True):
+            if wish.content[:4] != name:
                 raise ValueError("the upper half of an entry's number must be that of its content id")
-            record = Record(entry, content, (Holder(document_id, version),), body)
-            head, pieces = cut(body, self._chunks)
-            made.append(record)
-            values.append(encode_record(record, head))
-            bodies.append(pieces)
-        columns = (pages, names, values, *zip(*bodies, strict=True))
-        replies = await self._columns(ENTER, shards, columns, self._chunks)
+            made.append(Record(wish.entry, wish.content, (Holder(wish.document_id, wish.version),), wish.body))
+            tails.append(tail := sized(wish.body) + encode_holder(wish.document_id.encode(), wish.version))
+            values.append(wish.content[4:CONTENT_BYTES] + life + UNREGISTERED + tail)
+        replies = await self._columns(ENTER, shards_of_entries(entries), (names,), (values,))
         joining = {}
         for i, reply in enumerate(replies):
             if not reply:
                 self._unappended.add(made[i].entry)
-                self._note(made[i], values[i])
+                self._note(made[i], tails[i])
                 continue
             made[i] = self._decoded(reply)
             if wishes[i].share and may_join(made[i], wishes[i].document_id):
                 joining[i] = Holder(wishes[i].document_id, wishes[i].version)
-        if joining:
-            grown = await self._change_records([(made[i].entry, joined(holder)) for i, holder in joining.items()])
-            made = [
-                grown[list(joining).index(i)] or record if i in joining else record for i, record in enumerate(made)
-            ]
+        changes = [(made[i].entry, joined(holder)) for i, holder in joining.items()]
+        for i, grown in zip(joining, await self._change_records(changes), strict=True):
+            made[i] = grown or made[i]
         return made
 
     # Buckets.
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        places = {} if since is None else self._marks.get(since, {})
         split = Split(keys)
-        asked = [(shard, packed((places.get(shard, b""), part))) for shard, part in split.parts]
-        replies = await self._call(READ, asked, self._limit, self._widths.sizes)
-        pieces: list[bytes] = []
-        logged: list[bytes] = []
-        mark = {}
-        for (shard, part), (place, kind, *found) in zip(split.parts, replies, strict=True):
-            mark[shard] = place
-            count = len(part) // 4
-            if kind == b"tail":
-                logged += found
-                found = [b""] * count
-            elif len(found) > count:  # two generations, the newer first
-                found = [older + newer for newer, older in zip(found[:count], found[count:], strict=True)]
-            pieces += found
+        places = {} if since is None else self._marks.get(since, {})
+        known = {shard: places[shard] for shard, _ in split.parts if places.get(shard)}
+        mark, logged = await tail(self, known)
+        begun, found = await whole(self, [part for part in split.parts if part[0] not in mark])
+        pieces = [piece for shard, names in split.parts for piece in found.get(shard) or [b""] * len(names)]
         triples, capped = unpack(split.restored(pieces), self._widths.of(keys), self._limit)
         parts = [triples, unpack_log(keys, logged)] if logged else [triples]
-        return Postings(*by_key(keys, *parts), self._keep_mark(mark), capped)
+        return Postings(*by_key(keys, *parts), self._keep_mark(mark | begun), capped)
 
     def _keep_mark(self, places: dict[int, bytes]) -> int:
         number = self._next_mark
@@ -192,12 +192,12 @@ class RedisStore:
         self._unappended -= owners  # should the call fail, the next one has to look what is there already
         rows = rows_by_shard(keys, entries, tags, self._widths.of(keys))
         shares = [(shard, packed(parts)) for shard, parts in rows.items()]
-        head = (self._limit, LOGGED_APPENDS, "new" if new else "again")
+        head = (SPLIT, LOGGED_APPENDS, "new" if new else "again")
         await self._call(APPEND, shares, *head, again=(*head[:-1], "again"))
 
     async def withdraw(self, keys: Keys, entries: Keys) -> None:
         shares = [(shard, packed((rows,))) for shard, rows in entries_by_shard(keys, entries)]
-        await self._call(WITHDRAW, shares, self._limit, self._widths.sizes)
+        await self._call(WITHDRAW, shares, self._widths.sizes)
 
     # Tickets and registrations.
 
@@ -211,16 +211,14 @@ class RedisStore:
             raise ValueError("a registration is a ticket or a duplicate, not both")
         self._unappended.difference_update(one.entry for one in registrations)  # a duplicate never appends
         entries = np.array([one.entry for one in registrations], np.uint64)
-        shards, pages = self._layout.places_of_entries(entries)
-        written = [encode_registration(ticket=one.ticket, duplicate_of=one.duplicate_of) for one in registrations]
-        replies = await self._columns(REGISTER, shards, (pages, *names_and_lives(entries), written))
+        replies = await self._rows(REGISTER, shards_of_entries(entries), encode_registrations(registrations))
         standing: list[Record | None] = []
         unknown: dict[int, int] = {}
-        for i, (one, wanted, reply) in enumerate(zip(registrations, written, replies, strict=True)):
-            seen = self._seen.get(one.entry) if reply else None
+        for i, (one, reply) in enumerate(zip(registrations, replies, strict=True)):
+            seen = (self._seen.get(one.entry) or self._seen_before.get(one.entry)) if reply else None
             if reply and seen is None:
                 unknown[i] = one.entry
-            standing.append(None if seen is None else registered(seen, one, wanted, reply))
+            standing.append(None if seen is None else registered(seen, one, reply))
         for i, record in zip(unknown, await self.records(list(unknown.values())), strict=True):
             standing[i] = record
         return standing
@@ -229,38 +227,40 @@ class RedisStore:
         return [self._decoded(reply) if reply else None for reply in await self._find_entries(entries)]
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
-        shards, pages = self._layout.places_of_contents(contents)
-        columns = (pages, [content[:4] for content in contents], [content[4:] for content in contents])
-        replies = await self._columns(FIND, shards, columns, 0)
-        return [decode_record(reply[1], reply[2], b"").entry if reply else None for reply in replies]
+        columns = ([content[:4] for content in contents],), ([content[4:] for content in contents],)
+        replies = await self._columns(FIND, shards_of_contents(contents), *columns)
+        return [decode_record(reply[1], reply[2]).entry if reply else None for reply in replies]
 
     async def _find_entries(self, entries: Sequence[int]) -> list[Sequence[bytes]]:
         numbers = np.array(entries, np.uint64)
-        shards, pages = self._layout.places_of_entries(numbers)
-        return await self._columns(FIND, shards, (pages, *names_and_lives(numbers)), self._chunks)
+        names, lives = names_and_lives(numbers)
+        return await self._columns(FIND, shards_of_entries(numbers), (names,), (lives,))
 
     def _decoded(self, reply: Sequence[bytes]) -> Record:
-        record = decode_record(reply[1], reply[2], b"".join(reply[3:]))
+        record = decode_record(reply[1], reply[2])
         self._highest_ticket = max(self._highest_ticket, record.ticket)
-        self._note(record, reply[2])
+        self._note(record, reply[2][FIXED_BYTES:])
         return record
 
-    def _note(self, record: Record, value: bytes) -> None:
-        self._seen[record.entry] = Seen(record, value)
+    def _note(self, record: Record, tail: bytes) -> None:
+        self._seen[record.entry] = (record, tail)
         if len(self._seen) > KEPT_RECORDS:
-            self._seen.popitem(last=False)
+            self._seen, self._seen_before = {}, self._seen
 
     # Answers and documents.
 
     async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
         if not memories:
             return []
-        ids, contents, answers, replacing, stamps = zip(*memories, strict=True)
-        names = [document_id.encode() for document_id in ids]
-        replaced = [b"-" if one is None else b"=" + one for one in replacing]
-        stamped = [b"" if stamp is None else stamp.to_bytes(8, "little") for stamp in stamps]
-        shards, pages = self._layout.places_of_documents(names)
-        replies = await self._columns(REMEMBER, shards, (pages, names, contents, stamped, answers, replaced))
+        names = [memory.document_id.encode() for memory in memories]
+        marks = [
+            memory.content if memory.stamp is None else memory.content + memory.stamp.to_bytes(8, "little")
+            for memory in memories
+        ]
+        answers = [memory.answer for memory in memories]
+        replaced = [b"-" if memory.replacing is None else b"=" + memory.replacing for memory in memories]
+        columns = (names, marks, answers, replaced)
+        replies = await self._columns(REMEMBER, shards_of_documents(names), (), columns)
         return [
             memory.answer if reply == b"+" else None if reply == b"-" else reply[1:]
             for memory, reply in zip(memories, replies, strict=True)
@@ -271,8 +271,7 @@ class RedisStore:
 
     async def _find_documents(self, document_ids: Sequence[str]) -> list[bytes]:
         names = [document_id.encode() for document_id in document_ids]
-        shards, pages = self._layout.places_of_documents(names)
-        return await self._columns(DOCUMENTS, shards, (pages, names))
+        return await self._columns(DOCUMENTS, shards_of_documents(names), (), (names,))
 
     async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
         def recalled(held: tuple[Held, ...]) -> tuple[Held, ...]:
@@ -304,12 +303,11 @@ class RedisStore:
 
     async def erase(self, entries: Sequence[int]) -> None:
         numbers = np.array(entries, np.uint64)
-        shards, pages = self._layout.places_of_entries(numbers)
-        await self._columns(ERASE, shards, (pages, *names_and_lives(numbers)), self._chunks)
+        rows = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+        await self._rows(ERASE, shards_of_entries(numbers), rows)
 
     async def info(self) -> dict[str, int]:
-        client = self._link.client
-        return await survey(client, self._prefixes, await current_view(client, self._prefixes), self._widths)
+        return await survey(self)
 
     async def rotate(self, *, now: float) -> None:
         """Begin a new generation, and drop the one before the last (see `gate.index.redis.views`)."""
@@ -337,14 +335,9 @@ class RedisStore:
             return [self._decoded(reply) if reply else None for reply in replies]
 
         def swap(i: int, record: Record) -> tuple[int, Item]:
-            shard, page = self._layout.place_of_entry(record.entry)
-            generation, field, value = seen[i][:3]
-            return shard, (
-                generation + b"r" + page,
-                field,
-                value,
-                encode_record(record, cut(record.body, self._chunks)[0]),
-            )
+            generation, field, value = seen[i]
+            shard = int(shards_of_entries(np.array([record.entry], np.uint64))[0])
+            return shard, (generation + b"r", field, value, encode_record(record))
 
         seen: dict[int, Sequence[bytes]] = {}
         return await until_swapped([change for _, change in changes], read, swap, self._swap)
@@ -361,24 +354,28 @@ class RedisStore:
 
         def swap(i: int, held: tuple[Held, ...]) -> tuple[int, Item]:
             name = changes[i][0].encode()
-            shard, page = self._layout.place_of_document(name)
-            return shard, (seen[i][:1] + b"d" + page, name, seen[i][1:], encode_held(held))
+            return int(shards_of_documents([name])[0]), (seen[i][:1] + b"d", name, seen[i][1:], encode_held(held))
 
         seen: dict[int, bytes] = {}
         return [held or () for held in await until_swapped([change for _, change in changes], read, swap, self._swap)]
 
     async def _swap(self, swaps: Sequence[tuple[int, Item]]) -> list[Any]:
         shards = np.array([shard for shard, _ in swaps], np.int64)
-        return await self._columns(SWAP, shards, list(zip(*(item for _, item in swaps), strict=True)))
+        return await self._columns(SWAP, shards, (), list(zip(*(item for _, item in swaps), strict=True)))
 
     async def _columns(
-        self, script: Script, shards: NDArray[np.int64], columns: Sequence[Sequence[bytes]], *head: Argument
+        self, script: Script, shards: Numbers, fixed: Sequence[Sequence[bytes]], varying: Sequence[Sequence[bytes]]
     ) -> list[Any]:
         """Hand each item to its shard, and give the replies in the order of the items. A column is a field of all."""
-        shares, order = shares_of(shards, columns)
-        replies = chain.from_iterable(await self._call(script, shares, *head))
+        return await self._dealt(script, *shares_of(shards, fixed, varying))
+
+    async def _rows(self, script: Script, shards: Numbers, rows: NDArray[np.uint8]) -> list[Any]:
+        """The same for items of a fixed width."""
+        return await self._dealt(script, *shares_of_rows(shards, rows))
+
+    async def _dealt(self, script: Script, shares: Sequence[Share], order: Sequence[int]) -> list[Any]:
         answers: list[Any] = [None] * len(order)
-        for i, reply in zip(order, replies, strict=True):
+        for i, reply in zip(order, chain.from_iterable(await self._call(script, shares)), strict=True):
             answers[i] = reply
         return answers
 
@@ -390,9 +387,16 @@ class RedisStore:
         again: Sequence[Argument] = (),
     ) -> list[Any]:
         """Run a script on each shard with its share of the items; what each shard returned."""
-        try:
-            keyed = [(self._prefixes[shard], items) for shard, items in shares]
+        keyed = [(self._prefixes[shard], items) for shard, items in shares]
+        async with self._viewing():
             return await self._link.call(script, (*self._head, *head), keyed, again=(*self._head, *(again or head)))
+
+    @asynccontextmanager
+    async def _viewing(self) -> AsyncIterator[None]:
+        """Learn the view of the index where it is another one by now. Whoever claims begins again then: what it has
+        read was read under another view."""
+        try:
+            yield
         except Stale:
             self._use(await current_view(self._link.client, self._prefixes))
-            raise  # whoever claims begins again: what it has read was read under another view
+            raise

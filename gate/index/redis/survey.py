@@ -1,68 +1,51 @@
-"""How much an index holds in Redis, and what it weighs, part by part. Walks all of it, a page of keys at a time."""
+"""How much an index holds in Redis, and what it weighs, part by part. Walks all of it, a page of buckets at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gate.index.redis.buckets import Widths
-from gate.index.redis.layout import View
-from gate.index.redis.link import Client, pipeline_of, translating
-from gate.index.redis.views import scan
+from gate.index.redis.link import pipeline_of, script, translating
+from gate.index.redis.views import current_view, scan
+from gate.index.redis.walk import pages
 
-SAMPLED = 32  # one key of so many is weighed: MEMORY USAGE costs as much as all the rest
-RECORD_FIELD_BYTES = (4, 5)  # a field of a page that is a record; the pieces of bodies have longer names
+if TYPE_CHECKING:
+    from gate.index.redis.store import RedisStore
+
+SIZES = script("sizes")
+SAMPLED = 1000  # fields of a hash that are weighed: the others weigh about the same, and each takes time
+PARTS = {"b": "bytes_buckets", "o": "bytes_buckets", "r": "bytes_entries", "d": "bytes_documents"}
 
 
-async def survey(client: Client, prefixes: Sequence[bytes], view: View, widths: Widths) -> dict[str, int]:
-    """Counts, sizes of buckets, and bytes: those of keys are estimated from a sample of them."""
-    found: dict[str, list[int]] = {"b": [], "r": [], "d": []}
-    weighed: dict[str, list[int]] = {"b": [], "r": [], "d": []}
-    others = 0
+async def survey(store: RedisStore) -> dict[str, int]:
+    """Counts, sizes of buckets, and bytes: those of hashes are estimated from a sample of their fields."""
+    client, prefixes = store._link.client, store._prefixes
+    view = await current_view(client, prefixes)
+    told = dict.fromkeys(("documents", "entries", "postings", "buckets", "largest_bucket", "p99_bucket"), 0)
+    told |= {"generations": len(view.read)} | dict.fromkeys((*PARTS.values(), "bytes_log"), 0)
     with translating():
         for prefix in prefixes:
             async for keys in scan(client, prefix + b"*"):
-                kinds = [_kind(key, prefix, view) for key in keys]
+                kinds = [_kind(key, prefix, view.read) for key in keys]
                 pipe = pipeline_of(client)
                 for key, kind in zip(keys, kinds, strict=True):
-                    if kind == "b":
-                        pipe.execute_command("STRLEN", key)
-                    elif kind == "r":
-                        pipe.execute_command("HKEYS", key)
-                    elif kind == "d":
-                        pipe.execute_command("HLEN", key)
-                    else:
-                        pipe.execute_command("MEMORY USAGE", key)
-                for key, kind, reply in zip(keys, kinds, await pipe.execute(), strict=True):
-                    if kind == "":
-                        others += reply or 0
-                        continue
-                    if kind == "b":
-                        size = reply // widths.sizes[key[len(prefix) + 2]]
-                    else:
-                        size = reply if kind == "d" else sum(len(name) in RECORD_FIELD_BYTES for name in reply)
-                    found[kind].append(size)
-                    if len(found[kind]) % SAMPLED == 1:  # the first of each kind in any case
-                        weighed[kind].append(await client.memory_usage(key, samples=0) or 0)
-    buckets = np.array(found["b"] or [0])
-    bytes_of = {kind: round(len(found[kind]) * float(np.mean(weighed[kind] or [0]))) for kind in found}
-    return {
-        "documents": sum(found["d"]),
-        "entries": sum(found["r"]),
-        "postings": sum(found["b"]),
-        "buckets": len(found["b"]),
-        "largest_bucket": int(buckets.max()),
-        "p99_bucket": int(np.percentile(buckets, 99)),
-        "generations": len(view.read),
-        "bytes_documents": bytes_of["d"],
-        "bytes_entries": bytes_of["r"],
-        "bytes_buckets": bytes_of["b"],
-        "bytes_log": others,
-    }
+                    pipe.execute_command("MEMORY USAGE", key, "SAMPLES", SAMPLED)
+                    pipe.execute_command("HLEN" if kind and kind in "brd" else "EXISTS", key)
+                replies = await pipe.execute()
+                for kind, size, fields in zip(kinds, replies[::2], replies[1::2], strict=True):
+                    told[PARTS.get(kind, "bytes_log")] += size or 0
+                    if kind in ("r", "d"):
+                        told["entries" if kind == "r" else "documents"] += fields
+    found = [page async for some in pages(store, SIZES, b"", store._widths.sizes) for page in some]
+    counts = np.frombuffer(b"".join(found), "<u4")
+    told["postings"], told["buckets"] = int(counts.sum()), len(counts)
+    if len(counts):
+        told["largest_bucket"], told["p99_bucket"] = int(counts.max()), int(np.percentile(counts, 99))
+    return told
 
 
-def _kind(key: bytes, prefix: bytes, view: View) -> str:
-    """What a key is: a bucket, a page of records or of documents, or '' for the few others."""
+def _kind(key: bytes, prefix: bytes, generations: str) -> str:
+    """What a key is: buckets, their overflow, the registry or documents, or '' for the few others."""
     generation, kind = chr(key[len(prefix)]), chr(key[len(prefix) + 1]) if len(key) > len(prefix) + 1 else ""
-    return kind if generation in view.read and kind in "brd" else ""
+    return kind if generation in generations and kind in PARTS else ""

@@ -1,24 +1,47 @@
 -- Append postings to buckets, each where it is not there yet.
 --
--- ARGV[3]  limit  postings; a longer bucket is marked as hot, so that reads do not fetch all of it
+-- ARGV[3]  split  postings that a bucket has at most; the others go to its overflow, where they are not copied again
 -- ARGV[4]  log    how many appends to remember for tail reads
 -- ARGV[5]  mode   'new': none of these entries has appended before, so nothing is searched
 --                 'again': somebody may have been here already
 -- items    the size of a posting (a byte), and rows of key (4 bytes) and posting
-local head = string.sub(generations, 1, 1) .. 'b'
-local search = ARGV[5] == 'again'
+local buckets = p .. current .. 'b'
+
+-- A bucket with one more posting; nil where that is in its overflow.
+local function grown(bucket, name, posting)
+  if #bucket < ARGV[3] * #posting then return bucket .. posting end
+  redis.call('APPEND', p .. current .. 'o' .. name, posting)
+  redis.call('SADD', p .. 'h', current .. name)
+end
 
 local clock = redis.call('TIME')
 local seal = struct.pack('<d', clock[1] * 1000000 + clock[2]) -- tells this append from any other in its place
 local logged = 0
 while more() do
-  local size, rows = string.byte(field()), field()
-  local crowded = ARGV[3] * size
+  local size, rows = byte(field()), field()
+  local names, postings, n = {}, {}, 0
   for row = 1, #rows, size + 4 do
-    local key, posting = string.sub(rows, row, row + 3), string.sub(rows, row + 4, row + 3 + size)
-    if not (search and there(key, posting, size)) then
-      if redis.call('APPEND', p .. head .. key, posting) > crowded then redis.call('SADD', p .. 'h', head .. key) end
+    n = n + 1
+    names[n], postings[n] = sub(rows, row, row + 3), sub(rows, row + 4, row + size + 3)
+  end
+  if ARGV[5] == 'again' then
+    for i = 1, n do
+      local bucket = not there(names[i], postings[i], size)
+        and grown(redis.call('HGET', buckets, names[i]) or '', names[i], postings[i])
+      if bucket then redis.call('HSET', buckets, names[i], bucket) end
     end
+  else
+    local found, latest, written = hmget(buckets, names), {}, {}
+    for i = 1, n do
+      local name = names[i]
+      local bucket = grown(latest[name] or found[i] or '', name, postings[i])
+      if bucket then
+        latest[name] = bucket
+        written[#written + 1] = name
+        written[#written + 1] = bucket
+      end
+    end
+    hset(buckets, written)
   end
   logged = redis.call('RPUSH', p .. 'l', seal .. string.char(size) .. rows)
 end

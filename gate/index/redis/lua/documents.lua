@@ -1,15 +1,10 @@
 -- Read document records.
 --
--- items    page, document id
+-- items    document id
 --
 -- Returns per item: '' if the document is unknown, else its generation (a byte) and its record.
-while more() do
-  local page, name, stands = 'd' .. field(), field(), ''
-  for g = 1, #generations do
-    local generation = string.sub(generations, g, g)
-    local record = stands == '' and redis.call('HGET', p .. generation .. page, name)
-    if record then stands = generation .. record end
-  end
-  answer[#answer + 1] = stands
-end
+local names = {}
+while more() do names[#names + 1] = field() end
+local found, where = standing('d', names)
+for i = 1, #names do answer[i] = found[i] and (where[i] or current) .. found[i] or '' end
 return answer

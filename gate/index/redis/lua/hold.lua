@@ -1,6 +1,6 @@
 -- Let documents hold contents.
 --
--- items    page, document id, content and stamp (24 bytes), version and no answer
+-- items    document id, and the record of a document that holds the content alone
 --
 -- A document record is one or more of
 --     content 16 | stamp 8 | version length 2 | version | answer length 2 | answer        length 65535: there is none
@@ -18,40 +18,39 @@ local function find(record, content)
   local begin = 1
   while begin <= #record do
     local told = begin + 26 + size(record, begin + 24)
-    if string.sub(record, begin, begin + 15) == content then return begin, told end
+    if sub(record, begin, begin + 15) == content then return begin, told end
     begin = told + 2 + size(record, told)
   end
 end
 
-while more() do
-  local page, name, fixed = 'd' .. field(), field(), field()
-  local held = fixed .. field()
-  local key, before
-  for g = #generations, 2, -1 do
-    local older = p .. string.sub(generations, g, g) .. page
-    local record = redis.call('HGET', older, name)
-    if record then key, before = older, record end
-  end
-  if not before then
-    key = p .. string.sub(generations, 1, 1) .. page
-    if redis.call('HSETNX', key, name, held) == 0 then before = redis.call('HGET', key, name) end
-  end
-  if before then
-    local begin, told = find(before, string.sub(held, 1, 16))
-    local after = before
-    if not begin then
-      after = before .. held
-    elseif string.sub(before, told, told + 1) == '\0\0' then
-      after = string.sub(before, 1, begin + 15) .. string.sub(held, 17, 24) .. string.sub(before, begin + 24, told - 1)
-        .. '\255\255' .. string.sub(before, told + 2)
-    end
-    if after ~= before then
-      -- What is new goes to the generation that is written to, and takes the document along: it lives as long as that.
-      local current = p .. string.sub(generations, 1, 1) .. page
-      redis.call('HSET', current, name, after)
-      if key ~= current then redis.call('HDEL', key, name) end
-    end
-  end
-  answer[#answer + 1] = before or ''
+-- The record of a document that holds a content beside what it held before.
+local function holding(before, held)
+  local begin, told = find(before, sub(held, 1, 16))
+  if not begin then return before .. held end
+  if sub(before, told, told + 1) ~= '\0\0' then return before end
+  return sub(before, 1, begin + 15) .. sub(held, 17, 24) .. sub(before, begin + 24, told - 1) .. '\255\255'
+    .. sub(before, told + 2)
 end
+
+local names, held, n = {}, {}, 0
+while more() do
+  n = n + 1
+  names[n], held[n], at = unpacked('<I3c0I3c0', items, at)
+end
+local found, where = standing('d', names)
+local latest, written, moved = {}, {}, {}
+for i = 1, n do
+  local name = names[i]
+  local before = latest[name] or found[i]
+  local after = before and holding(before, held[i]) or held[i]
+  if after ~= before then
+    -- What is new goes to the generation that is written to, and takes the document along: it lives as long as that.
+    latest[name], moved[name] = after, where[i]
+    written[#written + 1] = name
+    written[#written + 1] = after
+  end
+  answer[i] = before or ''
+end
+hset(p .. current .. 'd', written)
+for name, generation in pairs(moved) do redis.call('HDEL', p .. generation .. 'd', name) end
 return answer

@@ -5,9 +5,13 @@
 -- ARGV[1]      view         the caller's view of the index; a caller with another one is refused
 -- ARGV[2]      generations  the live ones, a byte each; the first is written to, all are looked in
 -- ARGV[3..]    what a script takes beside; it says so
--- the last #KEYS of ARGV    items: for each shard its fields, each behind its length (3 bytes, little-endian)
+-- the last #KEYS of ARGV    items of each shard, one after another: a field that a script gives a width for is as it is,
+--                           any other stands behind its length (3 bytes, little-endian)
 --
 -- Returns for each shard what the script returns.
+--
+-- A call of Redis from Lua costs as much as reading several fields: what stands under many names is asked for, and
+-- written, in one go, and only names that stand in one call twice are gone through one by one.
 --
 -- A prefix is never a key by itself: hence a master that is giving a slot of a Cluster away refuses every script for it
 -- (ASK), and nobody follows. On the other side a script would miss, or write again, what has not been moved yet.
@@ -17,31 +21,68 @@ for shard = 1, #KEYS do
   end
 end
 
+local unpacked, sub, byte = struct.unpack, string.sub, string.byte
 local generations = ARGV[2]
+local current = sub(generations, 1, 1)
 local p, items, at, answer -- of the shard at hand: prefix, items, place in them, and what to return
 
 local function more() return at <= #items end
 
 local function field()
-  local low, middle, high = string.byte(items, at, at + 2)
-  local first = at + 3
-  at = first + low + 256 * middle + 65536 * high
-  return string.sub(items, first, at - 1)
+  local text
+  text, at = unpacked('<I3c0', items, at)
+  return text
 end
 
 local function short(text, place)
-  local low, high = string.byte(text, place, place + 1)
+  local low, high = byte(text, place, place + 1)
   return low + 256 * high
+end
+
+local MOST = 4000 -- about half of what Lua can unpack at once
+
+local function hmget(key, names)
+  if #names <= MOST then return #names > 0 and redis.call('HMGET', key, unpack(names)) or {} end
+  local found = {}
+  for first = 1, #names, MOST do
+    local some = redis.call('HMGET', key, unpack(names, first, math.min(first + MOST - 1, #names)))
+    for i = 1, #some do found[first + i - 1] = some[i] end
+  end
+  return found
+end
+
+-- Names and values, in turn.
+local function hset(key, written)
+  for first = 1, #written, MOST do
+    redis.call('HSET', key, unpack(written, first, math.min(first + MOST - 1, #written)))
+  end
+end
+
+-- The values under names of a kind, false where there is none, and the generations that they are of.
+local function standing(kind, names)
+  local found, where = hmget(p .. current .. kind, names), {}
+  for g = 2, #generations do
+    local generation = sub(generations, g, g)
+    local older = hmget(p .. generation .. kind, names)
+    for i = 1, #names do
+      if older[i] and not found[i] then found[i], where[i] = older[i], generation end
+    end
+  end
+  return found, where
 end
 
 -- Whether a posting is in its bucket, in any generation.
 local function there(key, posting, size)
   for g = 1, #generations do
-    local bucket = redis.call('GET', p .. string.sub(generations, g, g) .. 'b' .. key)
-    local found = bucket and string.find(bucket, posting, 1, true)
-    while found do
-      if (found - 1) % size == 0 then return true end
-      found = string.find(bucket, posting, found + 1, true)
+    local generation = sub(generations, g, g)
+    for _, bucket in ipairs({
+      redis.call('HGET', p .. generation .. 'b', key), redis.call('GET', p .. generation .. 'o' .. key)
+    }) do
+      local found = bucket and string.find(bucket, posting, 1, true)
+      while found do
+        if (found - 1) % size == 0 then return true end
+        found = string.find(bucket, posting, found + 1, true)
+      end
     end
   end
   return false

@@ -1,32 +1,61 @@
 -- Register living entries that are not registered yet.
 --
--- items    page, name, life, and 9 bytes: flags and registration
+-- items    name (4 bytes), life (4 bytes), and 9 bytes: flags and registration
 --
 -- Flags: 1 the registration is a ticket, 2 it is the original's entry, 4 the entry is dead. The form of a record is
 -- told in enter.lua.
 --
--- Returns per item: the record that stands, or '' where the entry is dead or gone.
+-- Returns per item: '' where the entry is dead or gone; what follows the registration in its record, where it stands as
+-- wanted; else {flags and registration, what follows}.
+
+-- What to return for a record, and the record as it is registered now, if it was not before.
+local function registered(record, wanted)
+  local flags, rest = byte(record, 17), sub(record, 26)
+  if flags == 0 then return rest, sub(record, 1, 16) .. wanted .. rest end
+  if flags >= 4 then return '' end
+  local stands = sub(record, 17, 25)
+  return stands == wanted and rest or {stands, rest}
+end
+
+local names, lives, wanted, n = {}, {}, {}, 0
 while more() do
-  local page, name, life, wanted, stands = 'r' .. field(), field(), field(), field(), ''
-  for g = 1, #generations do
-    local key = p .. string.sub(generations, g, g) .. page
-    local place, slot = name, 0
-    local record = stands == '' and redis.call('HGET', key, place)
-    while record do
-      if string.sub(record, 13, 16) == life then
-        local flags = string.byte(record, 17)
-        if flags == 0 then
-          record = string.sub(record, 1, 16) .. wanted .. string.sub(record, 26)
-          redis.call('HSET', key, place, record)
-        end
-        if flags < 4 then stands = record end
-        break
-      end
-      slot = slot + 1
-      place = name .. string.char(slot)
-      record = redis.call('HGET', key, place)
+  n = n + 1
+  names[n], lives[n], wanted[n], at = unpacked('c4c4c9', items, at)
+end
+local found, where = standing('r', names)
+local taken, written = {}, {}
+for i = 1, n do
+  local record = found[i]
+  if record and not where[i] and not taken[names[i]] and sub(record, 13, 16) == lives[i] then
+    taken[names[i]] = true
+    local after
+    answer[i], after = registered(record, wanted[i])
+    if after then
+      written[#written + 1] = names[i]
+      written[#written + 1] = after
     end
   end
-  answer[#answer + 1] = stands
+end
+hset(p .. current .. 'r', written)
+for i = 1, n do
+  if not answer[i] then -- of an older generation, beside others of its name, or not for the first time here
+    answer[i] = ''
+    for g = 1, #generations do
+      local key = p .. sub(generations, g, g) .. 'r'
+      local place, slot = names[i], 0
+      local record = answer[i] == '' and redis.call('HGET', key, place)
+      while record do
+        if sub(record, 13, 16) == lives[i] then
+          local after
+          answer[i], after = registered(record, wanted[i])
+          if after then redis.call('HSET', key, place, after) end
+          break
+        end
+        slot = slot + 1
+        place = names[i] .. string.char(slot)
+        record = redis.call('HGET', key, place)
+      end
+    end
+  end
 end
 return answer

@@ -1,15 +1,15 @@
 -- Write document records that are not there.
 --
--- items    page, document id, record
+-- items    document id, record
 --
 -- Returns per item: the record that stands.
 while more() do
-  local page, name, wanted, stands = 'd' .. field(), field(), field(), nil
+  local name, wanted, stands = field(), field(), nil
   for g = 1, #generations do
-    stands = stands or redis.call('HGET', p .. string.sub(generations, g, g) .. page, name)
+    stands = stands or redis.call('HGET', p .. sub(generations, g, g) .. 'd', name)
   end
   if not stands then
-    redis.call('HSET', p .. string.sub(generations, 1, 1) .. page, name, wanted)
+    redis.call('HSET', p .. current .. 'd', name, wanted)
     stands = wanted
   end
   answer[#answer + 1] = stands

@@ -1,33 +1,48 @@
 -- Take entries out of buckets, in all generations.
 --
--- ARGV[3]  limit   a bucket within it is no longer hot
--- ARGV[4]  sizes   of a posting, by table, a byte each
+-- ARGV[3]  sizes   of a posting, by table, a byte each
 -- items    rows of key (4 bytes) and entry (8 bytes)
 --
 -- Returns how many postings went. The log of appends begins anew: it would tell of postings that are gone.
 local gone = 0
+
+-- The postings of other entries.
+local function without(postings, entry, size)
+  local left = {}
+  for place = 1, #postings, size do
+    if sub(postings, place, place + 7) == entry then
+      gone = gone + 1
+    else
+      left[#left + 1] = sub(postings, place, place + size - 1)
+    end
+  end
+  return table.concat(left)
+end
+
 local rows = field()
 for row = 1, #rows, 12 do
-  local key, entry = string.sub(rows, row, row + 3), string.sub(rows, row + 4, row + 11)
-  local size = string.byte(ARGV[4], string.byte(key, 1) + 1)
+  local name, entry = sub(rows, row, row + 3), sub(rows, row + 4, row + 11)
+  local size = byte(ARGV[3], byte(name, 1) + 1)
   for g = 1, #generations do
-    local name = string.sub(generations, g, g) .. 'b' .. key
-    local bucket = redis.call('GET', p .. name)
+    local generation = sub(generations, g, g)
+    local buckets, overflow = p .. generation .. 'b', p .. generation .. 'o' .. name
+    local bucket, rest = redis.call('HGET', buckets, name), redis.call('GET', overflow)
     if bucket and string.find(bucket, entry, 1, true) then
-      local left = {}
-      for place = 1, #bucket, size do
-        if string.sub(bucket, place, place + 7) == entry then
-          gone = gone + 1
-        else
-          left[#left + 1] = string.sub(bucket, place, place + size - 1)
-        end
-      end
-      if #left > 0 then
-        redis.call('SET', p .. name, table.concat(left))
+      local left = without(bucket, entry, size)
+      if left == '' then
+        redis.call('HDEL', buckets, name)
       else
-        redis.call('DEL', p .. name)
+        redis.call('HSET', buckets, name, left)
       end
-      if #left <= tonumber(ARGV[3]) then redis.call('SREM', p .. 'h', name) end
+    end
+    if rest and string.find(rest, entry, 1, true) then
+      local left = without(rest, entry, size)
+      if left == '' then
+        redis.call('DEL', overflow)
+        redis.call('SREM', p .. 'h', generation .. name)
+      else
+        redis.call('SET', overflow, left)
+      end
     end
   end
 end
