@@ -8,6 +8,8 @@ version, and whoever has an index under the old one has to build it again.
     contents.json   normal form and content ids
     features.json   fingerprints by count, log and set, and the signature of 16 bins: stream x variation x gram x secret
     profiles.json   bodies, fingerprints, bucket keys and tags under each built-in profile, and the profile's digest
+    families.json   the signature of 16 values by each family of hash functions
+    numbers.json    the similarity index by each of the fourteen methods: stream x variation x secret
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from gate.core import java, simindex
 from gate.core.bands import Probes
 from gate.core.methods import method_of
 from gate.core.minhash import signatures
-from gate.core.profile import Profile, Stream, Weights
+from gate.core.profile import Family, Profile, Stream, Weights
 from gate.core.profiles import BUILT_IN
 from gate.core.shingles import features
 from gate.core.simhash import fingerprints
@@ -34,6 +37,7 @@ from gate.core.variations import ENGLISH
 HERE = Path(__file__).parent
 SECRETS = {"": b"", " secret": b"correct horse battery staple"}
 BINS = 16
+FAMILIES: tuple[Family, ...] = ("modular", "multiplicative", "murmur3")
 WEIGHTS: tuple[Weights, ...] = ("count", "log", "set")
 # What Roth 2011 varies in each stream: his A to D are the four combinations of the two switches.
 SWITCHES: dict[Stream, tuple[str, str]] = {
@@ -117,7 +121,47 @@ def _pairs(probes: Probes, row: int) -> list[str]:
     return [f"{key:x}:{tag:x}:{radius}" for key, tag, radius in zip(*columns)]
 
 
-ANSWERS = {"contents": contents, "features": all_features, "profiles": all_profiles}
+def all_families() -> dict[str, dict[str, str]]:
+    normal, names = normalise(list(texts().values())), list(texts())
+    found: dict[str, dict[str, str]] = {}
+    for family, (label, secret) in product(FAMILIES, SECRETS.items()):
+        sketches, _ = signatures(features(normal, Profile(name="p"), secret), BINS, family)
+        found[family + label] = {name: sketches[i].tobytes().hex() for i, name in enumerate(names)}
+    return found
+
+
+def number_shapes() -> Iterator[tuple[str, Profile]]:
+    """Every stream under every variation of Roth 2011, with its name."""
+    for (stream, switches), on in product(SWITCHES.items(), product((False, True), repeat=2)):
+        chosen = dict(zip(switches, on))
+        name = " ".join([stream, *(switch for switch, is_on in chosen.items() if is_on)])
+        yield name, Profile(name="p", method="simindex", stream=stream, gram=2, si_window=4, **chosen)  # type: ignore[arg-type]
+
+
+def all_numbers() -> dict[str, dict[str, str]]:
+    """The numbers of each text, those of the methods 1 to 14 in a row; - where a stream has no words to count."""
+    normal, names = normalise(list(texts().values())), list(texts())
+    found: dict[str, dict[str, str]] = {}
+    for (shape, profile), (label, secret) in product(number_shapes(), SECRETS.items()):
+        columns = []
+        for method in range(1, 15):
+            if method == simindex.FREQUENT and profile.stream == "characters":
+                columns.append(["-"] * len(names))
+                continue
+            cut = java.features(normal, profile, secret, gram=1 if method == simindex.FREQUENT else None)
+            told = simindex.numbers(cut, method, gram=profile.gram, window=profile.si_window, secret=secret)
+            columns.append([str(number) for number in told.tolist()])
+        found[shape + label] = {name: " ".join(row) for name, row in zip(names, zip(*columns))}
+    return found
+
+
+ANSWERS = {
+    "contents": contents,
+    "features": all_features,
+    "profiles": all_profiles,
+    "families": all_families,
+    "numbers": all_numbers,
+}
 
 if __name__ == "__main__":
     for file, answers in ANSWERS.items():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import generate
+import msgspec
 import pytest
 import reference
+import reference_simindex
 
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
@@ -52,5 +55,32 @@ def test_every_variation_changes_the_answer_for_some_text() -> None:
 def test_the_plain_definition_gives_the_known_bodies(profile: Profile, label: str) -> None:
     known = generate.read("profiles")[profile.ref + label]
     for name, text in generate.texts().items():
-        features = reference.features(reference.normalise(text), profile, generate.SECRETS[label])
-        assert reference.body(features, profile).hex() == known[name]["body"], name
+        assert plain_body(reference.normalise(text), profile, generate.SECRETS[label]).hex() == known[name]["body"], (
+            name
+        )
+
+
+def plain_body(normal: str, profile: Profile, secret: bytes) -> bytes:
+    if profile.method == "simindex":
+        return reference_simindex.body(normal, profile, secret)
+    return reference.body(reference.features(normal, profile, secret), profile)
+
+
+def test_the_plain_definition_gives_the_known_families() -> None:
+    known = generate.read("families")
+    for family, (label, secret) in product(generate.FAMILIES, generate.SECRETS.items()):
+        for name, text in generate.texts().items():
+            features = reference.features(reference.normalise(text), Profile(name="p"), secret)
+            assert reference.signature(features, generate.BINS, family).hex() == known[family + label][name], name
+
+
+@pytest.mark.parametrize("shape", [name for name, _ in generate.number_shapes()])
+def test_the_plain_definition_gives_the_known_numbers(shape: str) -> None:
+    known, profile = generate.read("numbers")[shape], dict(generate.number_shapes())[shape]
+    for name, text in generate.texts().items():
+        for method, told in enumerate(known[name].split(), 1):
+            if told != "-":
+                own = msgspec.structs.replace(profile, si_method=method)
+                prints = reference_simindex.prints(reference.normalise(text), own)
+                found = reference_simindex.number(prints, method, gram=own.gram, window=own.si_window)
+                assert str(found) == told, (name, method)
