@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from gate.stream import jsonl
 from gate.wire import CheckInEvent, Rejected
 
 T = TypeVar("T")
+_LEADING_POINT = re.compile(r"^\.(?=\d)")  # .95 is a number to people
+
 Chosen = TypeVar("Chosen", bound=Options)
 
 
@@ -272,11 +275,11 @@ def options_of(kind: type[Chosen], given: Mapping[str, str | None]) -> Chosen:
     values: dict[str, Any] = {}
     problems: list[str] = []
     for field in structs.fields(kind):
-        raw: object = given.get(field.name)
-        if raw is None:
+        text = given.get(field.name)
+        if text is None:
             continue
-        if _is_list(field):
-            raw = [part.strip() for part in str(raw).split(",") if part.strip()]
+        parts = [_LEADING_POINT.sub("0.", part.strip()) for part in text.split(",") if part.strip()]
+        raw: object = parts if _is_list(field) else _LEADING_POINT.sub("0.", text)
         if _lists_profiles(field):
             values[field.name] = _profiles(raw, problems)
             continue
@@ -284,7 +287,7 @@ def options_of(kind: type[Chosen], given: Mapping[str, str | None]) -> Chosen:
             values[field.name] = msgspec.convert(raw, field.type, strict=False)
         except msgspec.ValidationError:
             name = field.name.replace("_", "-")
-            problems.append(f"--{name}: {shown(given[field.name])} is not allowed; {_domain(field)}")
+            problems.append(f"--{name}: {shown(text)} is not allowed; {_domain(field)}")
     if problems:
         raise ConfigError(*problems)
     return kind(**values)

@@ -10,19 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gate.core.streams import SPACELESS
 from gate.lab.planting import FEW_WORDS, pieces
-from gate.lab.truth import Documents
+from gate.lab.truth import UNSPACED, Documents, unspaced
 
 COMMON = 0.1  # share of the documents that a shingle of a template stands in
 TEMPLATE = 0.2  # share of common shingles in a document from which on it is told
 FEW_DOCUMENTS = 30  # with fewer, a tenth of them is no template
 SHORT = 0.1  # share of short documents from which on it is told
-UNSPACED = 0.2  # share of letters from which on a script matters
 LONG_RUN = 30  # letters in one run: no language that writes spaces has such words, but for a few
 _RUN = re.compile(r"\w+")
-_LETTER = re.compile("[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS) + "]")
-_READ = 20_000  # characters of a document that are looked at for its script
+_READ = 20_000  # characters of a document that are looked at for its words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +30,9 @@ class Cautions:
 
 def cautions(documents: Documents) -> Cautions:
     """All that is to be told, and whether words are single letters here."""
-    alone, unknown, script = letters(documents.texts)
-    found = [templates(documents), short(documents.texts)]
+    opened = [text[:_READ] for text in documents.texts]
+    alone, (unknown, script) = unspaced(opened), uncut(opened)
+    found = [templates(documents), short(opened)]
     if alone >= UNSPACED:
         found.append(
             f"{alone:.0%} of the letters are of a script without spaces (Han, kana, Thai, Lao, Khmer, Myanmar): each "
@@ -48,20 +46,17 @@ def cautions(documents: Documents) -> Cautions:
     return Cautions(told=[one for one in found if one], spaceless=alone >= UNSPACED)
 
 
-def letters(texts: Sequence[str]) -> tuple[float, float, str]:
-    """The share of letters that the gate counts as words, that of letters in runs it cannot cut, and their script."""
-    total = alone = unknown = 0
+def uncut(texts: Sequence[str]) -> tuple[float, str]:
+    """The share of letters in runs so long that they must be several words, and the script of most of them."""
+    total = 0
     scripts: Counter[str] = Counter()
     for text in texts:
-        for run in _RUN.findall(text[:_READ]):
-            own = len(_LETTER.findall(run))
+        for run in _RUN.findall(text):
             total += len(run)
-            alone += own
-            if not own and len(run) > LONG_RUN:
-                unknown += len(run)
+            if len(run) > LONG_RUN and not unspaced([run]):
                 scripts[unicodedata.name(run[len(run) // 2], "unnamed").split(" ")[0].capitalize()] += len(run)
     most = scripts.most_common(1)
-    return alone / max(total, 1), unknown / max(total, 1), most[0][0] if most else ""
+    return scripts.total() / max(total, 1), most[0][0] if most else ""
 
 
 def templates(documents: Documents) -> str:
@@ -82,7 +77,7 @@ def templates(documents: Documents) -> str:
 
 
 def short(texts: Sequence[str]) -> str:
-    few = sum(len(pieces(text[:_READ])) < FEW_WORDS for text in texts)
+    few = sum(len(pieces(text)) < FEW_WORDS for text in texts)
     if few < SHORT * len(texts):
         return ""
     return (

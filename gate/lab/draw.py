@@ -69,7 +69,7 @@ def _plot(axes: Axes, plot: Plot) -> None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():
         axes.axvline(place, **_RULE)
-        axes.annotate(word, (place, 1), xycoords=("data", "axes fraction"), xytext=(3, -10), **_BESIDE)
+        axes.annotate(word, (place, 0), xycoords=("data", "axes fraction"), xytext=(3, 4), **_BESIDE)
     for word, place in (plot.levels or {}).items():
         axes.axhline(place, **_RULE)
         axes.annotate(word, (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **_BESIDE)

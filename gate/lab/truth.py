@@ -1,16 +1,17 @@
 """The truth that quality is measured against: documents, their exact resemblance, and labels to check it by.
 
-Resemblance J of two texts is that of their sets of 3-word shingles, words being runs of `\\w` in lower case. Nothing is
-hashed or estimated here: words are numbered, a shingle is three numbers, and every pair with J >= .5 is found by a join
-that is exact. It rests on one thing: order all shingles from the rarest to the commonest. If J >= t, then the first
-n - ceil(t n) + 1 shingles of the smaller set (of n) and as many of the other hold one in common, since otherwise more
-than (1 - t) n of the smaller set's would be missing in the other. Rare shingles meet seldom, so few pairs are counted.
+Resemblance J of two texts is that of their sets of 3-word shingles, words being runs of `\\w` in lower case; in a set
+that is largely of scripts without spaces, each of their letters is a word. Nothing is hashed or estimated here: words
+are numbered, a shingle is three numbers, and every pair with J >= .5 is found by a join that is exact. It rests on one
+thing: order all shingles from the rarest to the commonest. If J >= t, then the first n - ceil(t n) + 1 shingles of the
+smaller set (of n) and as many of the other hold one in common, since otherwise more than (1 - t) n of the smaller
+set's would be missing in the other. Rare shingles meet seldom, so few pairs are counted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
@@ -19,12 +20,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core.streams import SPACELESS
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 GRAM = 3
 LEAST = 0.5  # of the pairs that count as alike at all
+_ALONE = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS)
 _WORD = re.compile(r"\w+")
+_WORD_OR_LETTER = re.compile(rf"[{_ALONE}]|(?:(?![{_ALONE}])\w)+")
+_LETTER = re.compile(rf"[{_ALONE}]")
+UNSPACED = 0.2  # share of letters of scripts without spaces from which on they are words of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +73,9 @@ class Documents:
         The rarer a shingle, the lower its number."""
         vocabulary: dict[str, int] = {}
         sets: list[Ints] = []
+        letters = unspaced(self.texts) >= UNSPACED
         for text in self.texts:
-            numbered = [vocabulary.setdefault(word, len(vocabulary)) for word in words(text)]
+            numbered = [vocabulary.setdefault(word, len(vocabulary)) for word in words(text, letters=letters)]
             sets.append(_packed(np.array(numbered, np.int64)))
         starts = np.zeros(len(sets) + 1, np.int64)
         np.cumsum([len(one) for one in sets], out=starts[1:])
@@ -161,8 +169,18 @@ class Documents:
         return Pairs(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
 
 
-def words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+def words(text: str, *, letters: bool = False) -> list[str]:
+    """Runs of letters; with `letters`, each letter of a script without spaces, or a sentence would be one word."""
+    return (_WORD_OR_LETTER if letters and not text.isascii() else _WORD).findall(text.lower())
+
+
+def unspaced(texts: Iterable[str]) -> float:
+    """The share of letters that are of a script without spaces."""
+    alone = total = 0
+    for text in texts:
+        total += sum(map(len, _WORD.findall(text)))
+        alone += 0 if text.isascii() else len(_LETTER.findall(text))
+    return alone / max(total, 1)
 
 
 def _packed(numbered: Ints) -> Ints:

@@ -27,7 +27,6 @@ from gate.lab.tune_grid import WIDTH, Tried, Wanted, looks, measure, sure
 
 Budget = Literal["balanced", "candidates", "bytes", "docs/s"]
 OFFSETS = (0.0, 0.02, 0.04, 0.06, 0.08, -0.1, -0.2, 0.12)  # of J of the planted copies from what is asked for
-COPIES = 800  # at least: some 400 of them are about as much alike as is asked for
 PROVED = 20  # profiles that are measured again, the cheapest first, until one holds on other edits
 ENOUGH = 30  # pairs in the band that recall is measured in
 STEPS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # of the curve
@@ -45,6 +44,9 @@ class TuneOptions(Options, frozen=True, kw_only=True):
         float, Meta(gt=0.0, le=1.0, description="Share of pairs called alike that must have J >= .5.")
     ] = 0.99
     documents: Annotated[int, Meta(ge=30, description="Documents of the sample, copies not counted.")] = 1_000
+    copies: Annotated[
+        int, Meta(ge=50, description="Edited copies, at least; half of them are about as much alike as is asked for.")
+    ] = 800
     size: Annotated[int, Meta(ge=1, description="Documents that the index will hold.")] = 1_000_000
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="What the profile is called.")] = (
         "tuned"
@@ -70,11 +72,15 @@ def tune(corpus: Documents, options: TuneOptions, progress: Progress) -> Tuned:
     sample = sampled(corpus, options.documents, rng)
     wary = cautions(sample)
     levels = tuple(min(max(options.at + offset, 0.3), 0.99) for offset in OFFSETS)
-    trial, proof = [planted(sample, rng, levels, wanted) for _ in progress(("trial", "proof"), "planting edits")]
+    copies = max(len(sample), options.copies)
+    trial, proof = [
+        planted(sample, copies, rng, levels, wanted) for _ in progress(("trial", "proof"), "planting edits")
+    ]
     tried: list[Tried] = []
     for look in progress(looks(wary.spaceless), "measuring profiles"):
         tried += measure(trial, look, wanted)
-    best, again, reached = choose(tried, proof, wanted, options.budget, progress)
+    fit = ranked(tried, wanted, options.budget)
+    best, again, reached = choose(tried, fit, proof, wanted, progress)
     profile = replace(best.profile, name=options.name)
     measured = {"chosen": profile, "standard": STANDARD}
     curves = {name: curve(proof, measured[name]) for name in progress(tuple(measured), "the curve")}
@@ -89,9 +95,9 @@ def tune(corpus: Documents, options: TuneOptions, progress: Progress) -> Tuned:
             tables=[
                 chosen_table(profile),
                 curve_table(curves),
-                tried_table(ranked(tried, wanted, options.budget), wanted),
+                tried_table(fit, wanted),
             ],
-            plots=[curve_plot(curves, wanted), price_plot(tried, best, wanted)],
+            plots=[curve_plot(curves, wanted), price_plot(fit, best, wanted)],
             notes=[*reasons, *(f"Beware: {one}." for one in wary.told)],
         ),
     )
@@ -102,9 +108,11 @@ def check(options: TuneOptions) -> None:
         raise ConfigError("--precision: below .5 most matches would be false; ask for more")
 
 
-def planted(sample: Documents, rng: np.random.Generator, levels: Sequence[float], wanted: Wanted) -> Documents:
+def planted(
+    sample: Documents, copies: int, rng: np.random.Generator, levels: Sequence[float], wanted: Wanted
+) -> Documents:
     """The sample with copies; refused if too few are as much alike as is asked for."""
-    made = with_copies(sample, max(len(sample), COPIES), rng, levels)
+    made = with_copies(sample, copies, rng, levels)
     jaccard = made.pairs.jaccard
     enough = int(((jaccard >= wanted.at) & (jaccard < wanted.at + WIDTH)).sum())
     if enough < ENOUGH:
@@ -116,11 +124,10 @@ def planted(sample: Documents, rng: np.random.Generator, levels: Sequence[float]
 
 
 def choose(
-    tried: Sequence[Tried], proof: Documents, wanted: Wanted, budget: Budget, progress: Progress
+    tried: Sequence[Tried], fit: Sequence[Tried], proof: Documents, wanted: Wanted, progress: Progress
 ) -> tuple[Tried, Proof, bool]:
     """The cheapest that reaches everything, on other edits too: the first of many is often the one that was lucky.
     Or else the one that finds most, of those precise enough."""
-    fit = ranked(tried, wanted, budget)
     for one in progress(fit[:PROVED], "measuring on other edits"):
         again = prove(proof, one.profile, wanted)
         if (again.recall.share or 0.0) >= wanted.recall and (again.precision.share or 0.0) >= wanted.precision:
@@ -284,26 +291,23 @@ def curve_plot(curves: dict[str, list[tuple[float, Found]]], wanted: Wanted) -> 
     )
 
 
-def price_plot(tried: Sequence[Tried], best: Tried, wanted: Wanted) -> Plot:
+def price_plot(fit: Sequence[Tried], best: Tried, wanted: Wanted) -> Plot:
     groups = {
-        "not precise enough": [one for one in tried if (one.precision.share or 0.0) < wanted.precision],
-        "precise enough": [one for one in tried if (one.precision.share or 0.0) >= wanted.precision],
-        "chosen": [best],
+        method: [one for one in fit if one.profile.method == method] for method in ("simhash", "minhash", "hybrid")
     }
     series = [
-        Series(label=name, x=[float(one.size) for one in own], y=[one.recall.share or 0.0 for one in own])
-        for name, own in groups.items()
+        Series(label=name, x=[float(one.size) for one in own], y=[max(one.candidates, 0.01) for one in own])
+        for name, own in (groups | {"chosen": [best]}).items()
         if own
     ]
     return Plot(
         name="price",
-        title="All profiles that were measured: recall and bytes",
+        title=f"What the profiles take that reach recall {wanted.recall:g} and precision {wanted.precision:g}",
         x_label="bytes a document",
-        y_label=f"recall, J from {wanted.at:g} to {min(wanted.at + WIDTH, 1.0):g}",
+        y_label=f"strangers at a look-up among {wanted.size:,} (.01 or fewer)",
         kind="points",
-        x_scale="log",
+        y_scale="log",
         series=series,
-        levels={f"recall {wanted.recall:g}": wanted.recall},
     )
 
 

@@ -1,0 +1,205 @@
+"""`gate lab` and `gate tune` as people meet them: files, words on the terminal, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from click.testing import CliRunner, Result
+from lab_samples import folder_of, strangers
+from msgspec import Meta
+
+from gate.cli import main
+from gate.cli.lab import corpus_of, options_of
+from gate.core.profile import Profile
+from gate.core.profiles import BUILT_IN
+from gate.errors import ConfigError
+from gate.lab.experiments import EXPERIMENTS
+from gate.lab.frame import Experiment, Options, Report
+from gate.lab.truth import Documents
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+CANARY = "xylophonecanary"
+
+
+def gate(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return folder_of(strangers(6), tmp_path / "notes")
+
+
+def test_every_experiment_is_listed_with_what_it_repeats() -> None:
+    listed = gate("lab", "--list").stdout
+    for one in EXPERIMENTS.values():
+        assert one.name in listed
+        assert one.repeats in listed
+    assert [json.loads(line)["name"] for line in gate("lab", "--list", "--json").stdout.splitlines()] == [*EXPERIMENTS]
+
+
+@pytest.mark.parametrize("name", [*EXPERIMENTS])
+def test_the_help_of_an_experiment_names_its_paper_and_each_option_with_its_default(name: str) -> None:
+    told = " ".join(gate("lab", name, "--help").stdout.split())
+    one = EXPERIMENTS[name]
+    assert one.repeats in told
+    for field in one.options.__struct_fields__:
+        assert f"--{field.replace('_', '-')} " in told
+    assert told.count("Default: ") == len(one.options.__struct_fields__)
+
+
+def test_an_experiment_on_a_folder_of_texts_writes_its_report(notes: Path, tmp_path: Path) -> None:
+    done = gate("lab", "roth-2013", "--corpus", notes, "--out", tmp_path / "out", "--inserted", "5, 10", "--seed", "3")
+    assert done.exit_code == 0, done.stderr
+    assert f"see {tmp_path / 'out' / 'report.html'}" in done.stdout
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "Corpus: notes, 6 documents." in text
+    assert "seed 3" in text
+    assert "inserted 5,10" in text
+
+
+def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> None:
+    runs = [gate("lab", "roth-2013", "--corpus", notes, "--out", tmp_path / folder, "--json") for folder in "ab"]
+    first, second = ([Path(name) for name in json.loads(done.stdout)["files"]] for done in runs)
+    assert len(first) == 9
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--corpus", "nowhere"], "corpus: there is no nowhere"),
+        (["--corpus", "empty"], "corpus: empty holds no file"),
+        (["--corpus", "binary"], "corpus: binary holds 1 files, none of them a text"),
+        (["--corpus", "one"], "corpus: one has 1 document; quality needs 2 or more"),
+        (["--corpus", "blank.jsonl"], "corpus: blank is empty; quality needs 2 or more"),
+        (["--corpus", "broken.jsonl"], "broken.jsonl: is not JSON Lines"),
+        (["--corpus", "one", "--labels", "missing.tsv"], "missing.tsv: cannot be read"),
+        (["--corpus", "one", "--documents", "1"], "--documents: '1' is not allowed; give a whole number at least 2"),
+        (["--corpus", "one", "--copies", "many"], "--copies: 'many' is not allowed; give a number above 0"),
+        (["--corpus", "one", "--profiles", "standart"], "did you mean `standard`?"),
+        (["--corpus", "one", "--plant", "perhaps"], "choose one of auto, no, yes"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_any_work(
+    empty_folder: Path, arguments: list[str], said: str
+) -> None:
+    for folder in ("empty", "binary", "one"):
+        (empty_folder / folder).mkdir()
+    (empty_folder / "binary" / "a.bin").write_bytes(b"\0\1")
+    (empty_folder / "one" / "a.txt").write_text(f"{CANARY} and more")
+    (empty_folder / "blank.jsonl").write_text("\n")
+    (empty_folder / "broken.jsonl").write_text(f"{CANARY}\n")
+    done = gate("lab", "quality", *arguments, "--out", "out")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert CANARY not in done.stderr
+    assert not (empty_folder / "out").exists()
+
+
+def test_several_wrong_options_are_told_at_once(notes: Path) -> None:
+    done = gate(
+        "lab", "roth-2013", "--corpus", notes, "--out", "out", "--gram", "0", "--similarity", "2", "--seed", "-1"
+    )
+    assert done.exit_code == 2
+    assert [line.split()[1] for line in done.stderr.splitlines()] == ["--seed:", "--similarity:", "--gram:"]
+
+
+def test_an_experiment_that_needs_labels_says_how_to_give_them() -> None:
+    spec = Experiment(
+        name="known", title="t", paper="-", repeats="r", run=lambda c, o, p: Report(tables=[]), needs_labels=True
+    )
+    with pytest.raises(ConfigError, match="labels: known compares with known truth, and two has none"):
+        spec.admit(Documents("two", ["a", "b"], ["x", "y"]))
+
+
+def test_a_file_that_is_no_text_is_left_out_and_told(notes: Path) -> None:
+    (notes / "picture.png").write_bytes(b"\x89PNG\0")
+    assert len(corpus_of(notes)) == 6
+
+
+def test_check_ins_are_documents_and_versions_are_documents_of_their_own(empty_folder: Path) -> None:
+    (empty_folder / "b.txt").write_text("three four")
+    events = [
+        {"document_id": "a", "text": "one two", "version": "1"},
+        {"document_id": "a", "text": "one two three", "version": "2"},
+        {"document_id": "b", "content_uri": "file:b.txt"},
+        {"document_id": "a", "type": "delete"},
+    ]
+    (empty_folder / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
+    found = corpus_of(empty_folder / "events.jsonl")
+    assert found.ids == ["a (version 1)", "a (version 2)", "b"]
+    assert found.texts == ["one two", "one two three", "three four"]
+
+
+def test_a_set_with_labels_is_a_corpus_and_further_labels_may_be_named(empty_folder: Path) -> None:
+    (empty_folder / "docs.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}\n')
+    (empty_folder / "more.txt").write_text("a\tb\na\tb\n")
+    found = corpus_of(empty_folder, [empty_folder / "more.txt"])
+    assert found.ids == ["a", "b"]
+    assert len(found.labels) == 1
+
+
+class Some(Options, frozen=True, kw_only=True):
+    sizes: Annotated[tuple[int, ...], Meta(description="Sizes.")] = (1,)
+    fast: bool = False
+    profiles: tuple[Profile, ...] = ()
+
+
+def test_flags_become_options_of_the_right_type() -> None:
+    given = {"sizes": "3, 4,5", "fast": "true", "profiles": "simhash,standard", "seed": "9"}
+    expected = Some(sizes=(3, 4, 5), fast=True, profiles=(BUILT_IN["simhash"], BUILT_IN["standard"]), seed=9)
+    assert options_of(Some, given) == expected
+    assert options_of(Some, {"sizes": None}) == Some()
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("tune")
+    notes = folder_of(strangers(40, words=80), folder / "notes")
+    out = folder / "out"
+    options = ("--recall", ".9", "--at", ".8", "--copies", "100", "--budget", "bytes", "--name", "mine")
+    return out, gate("tune", notes, "--out", out, *options)
+
+
+def test_tuning_writes_a_profile_that_a_check_can_use(tuned: tuple[Path, Result], notes: Path) -> None:
+    out, done = tuned
+    assert done.exit_code == 0, done.stderr
+    assert f"--profile {out / 'mine.toml'}" in done.stdout
+    assert {"report.html", "curve.png", "price.png", "tried.csv"} <= {path.name for path in out.iterdir()}
+    checked = gate("check", notes, "--profile", out / "mine.toml", "--json")
+    assert checked.exit_code == 0, checked.stderr
+    assert {json.loads(line)["profile"] for line in checked.stdout.splitlines()} == {"mine@1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "corpus: there is no nowhere"),
+        (["notes", "--recall", "1.5"], "--recall: '1.5' is not allowed; give a number above 0 and below 1"),
+        (["notes", "--at", ".2"], "--at: '.2' is not allowed; give a number at least 0.5 and at most 0.95"),
+        (["notes", "--budget", "money"], "--budget: 'money' is not allowed; choose one of"),
+        (["notes", "--name", "My Profile"], "--name: 'My Profile' is not allowed"),
+        (["notes", "--precision", ".1"], "--precision: below .5"),
+        (["notes"], "corpus: notes has 1 document; tune needs 2 or more"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused_before_any_work(empty_folder: Path, arguments: list[str], said: str) -> None:
+    (empty_folder / "notes").mkdir()
+    (empty_folder / "notes" / "a.txt").write_text("one")
+    done = gate("tune", *arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert not (empty_folder / "tuned").exists()
+
+
+def test_if_nothing_reaches_the_aim_the_exit_code_tells(tmp_path: Path) -> None:
+    notes = folder_of(strangers(40, words=60), tmp_path / "notes")
+    done = gate("tune", notes, "--out", tmp_path / "out", "--at", ".5", "--recall", ".999", "--copies", "100")
+    assert done.exit_code == 1
+    assert "no profile reached what was asked for" in done.stderr
+    assert (tmp_path / "out" / "tuned.toml").is_file()

@@ -1,0 +1,120 @@
+"""The experiment `quality`: what was planted is found, what is not installed is named, and counts are right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lab_samples import strangers
+
+from gate.core.profiles import BUILT_IN
+from gate.lab import peers
+from gate.lab.frame import Found, Report, Table, quietly
+from gate.lab.peers import PEERS, Peer
+from gate.lab.planting import with_copies
+from gate.lab.quality import UNRELATED, Curve, QualityOptions, run, sampled
+from gate.lab.scores import BANDS, scored
+from gate.lab.truth import Documents, Label
+
+STANDARD = (BUILT_IN["standard"],)
+
+
+def table(report: Report, name: str) -> Table:
+    return next(one for one in report.tables if one.name == name)
+
+
+@pytest.fixture(scope="module")
+def measured() -> Report:
+    return run(strangers(60), QualityOptions(copies=1.0, profiles=tuple(BUILT_IN.values())[:2], peers=False), quietly)
+
+
+def test_without_labels_copies_are_planted_at_every_resemblance(measured: Report) -> None:
+    [row] = table(measured, "corpus").rows
+    assert (row["documents"], row["of them planted"]) == (120, 60)
+    assert all(isinstance(count := row[f"pairs J {band}"], int) and count > 2 for band in BANDS)
+
+
+def test_standard_finds_what_was_planted_close_by_and_calls_nothing_else_alike(measured: Report) -> None:
+    row = table(measured, "methods").rows[0]
+    assert row["method"] == "standard@1"
+    for band in (">= .9", ".8 - .9"):
+        found = row[f"recall J {band}"]
+        assert isinstance(found, Found)
+        assert found.share == 1.0
+    assert row["false pairs"] == 0
+    assert row["index, bytes"] == 492
+
+
+def test_profiles_with_the_same_fingerprints_share_one_curve(measured: Report) -> None:
+    assert [one.name for one in measured.tables if one.name.startswith("k-")] == ["k-standard"]
+
+
+def test_the_k_curve_never_falls_and_ends_where_everything_near_is_found(measured: Report) -> None:
+    rows = table(measured, "k-standard").rows
+    shares = [found.found for row in rows if isinstance(found := row["recall J >= .9"], Found)]
+    assert shares == sorted(shares)
+    assert len(shares) == 17
+    assert shares[-1] > 0
+
+
+def test_every_pair_is_counted_once_in_the_distances() -> None:
+    some = with_copies(strangers(30), 20, np.random.default_rng(1))
+    prints = np.random.default_rng(2).integers(1, 2**63, len(some), dtype=np.uint64)
+    counts = Curve(some, "x@1", prints).counts
+    firsts = len(set(some.first_equal.tolist()))
+    assert sum(int(own.sum()) for own in counts.values()) == firsts * (firsts - 1) // 2
+    assert sum(int(own.sum()) for band, own in counts.items() if band != UNRELATED) == len(some.pairs)
+
+
+def test_labelled_documents_are_measured_as_they_are() -> None:
+    some = replace(strangers(10), labels=[Label("d0", "d1", 0.0)])
+    [row] = table(run(some, QualityOptions(profiles=STANDARD, peers=False), quietly), "corpus").rows
+    assert (row["documents"], row["of them planted"], row["labels"], row["labels that disagree"]) == (10, 0, 1, 0)
+
+
+def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = Peer(name="absent", package="no_such_package_at_all", how="-", body_bytes=1, meet=PEERS[0].meet)
+    monkeypatch.setattr(peers, "PEERS", (absent,))
+    report = run(strangers(5), QualityOptions(profiles=STANDARD, plant="no"), quietly)
+    assert table(report, "methods").rows[-1] == {"method": "absent", "how": "not installed"}
+    assert any("Not installed" in note and "absent" in note for note in report.notes)
+
+
+def test_what_a_peer_finds_is_scored_like_what_a_profile_finds() -> None:
+    def equal_ones(texts: object) -> object:
+        yield from ([], [0], [], [0, 2])
+
+    peer = Peer(name="p", package="gate", how="-", body_bytes=1, meet=equal_ones)  # type: ignore[arg-type]
+    texts = ["a b c d e f g h", "a b c d e f g x", "t u v w x y z", "a b c d e f g y"]
+    four = Documents("four", ["a", "b", "c", "d"], texts)
+    score = scored(four, peers.judged(four, peer, texts))
+    assert score.precise == Found(2, 3)
+    assert score.called[".7 - .8"] == Found(2, 3)
+
+
+def test_a_sample_keeps_versions_of_one_work_together() -> None:
+    some = strangers(40)
+    clusters = {f"d{i}": f"w{i // 4}" for i in range(40)}
+    drawn = sampled(replace(some, clusters=clusters), 12, np.random.default_rng(1))
+    assert len(drawn) == 12
+    assert len({clusters[name] for name in drawn.ids}) == 3
+
+
+def test_a_corpus_that_is_small_enough_is_taken_whole() -> None:
+    some = strangers(5)
+    assert sampled(some, 5, np.random.default_rng(1)) is some
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30))
+def test_the_resemblance_that_is_looked_up_is_the_one_that_is_counted(chosen: list[tuple[int, int]]) -> None:
+    some = CORPUS
+    left = np.array([min(pair) for pair in chosen if pair[0] != pair[1]], np.int64)
+    right = np.array([max(pair) for pair in chosen if pair[0] != pair[1]], np.int64)
+    counted = some.jaccard(left, right)
+    assert some.known(left, right).tolist() == np.where(counted >= 0.5, counted, 0.0).tolist()
+
+
+CORPUS = with_copies(strangers(6, words=60), 6, np.random.default_rng(3))

@@ -1,0 +1,87 @@
+"""The experiment `roth-2013`: variants are what their names say, and the shares are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lab_samples import strangers
+
+from gate.core.profiles import BUILT_IN
+from gate.errors import ConfigError
+from gate.lab.frame import Found, Report, quietly
+from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, called, run, spread, variants
+from gate.lab.truth import Documents, words
+
+OPTIONS = Roth2013Options(controls=8, inserted=(5, 25), deleted=(10,))
+
+
+@pytest.fixture(scope="module")
+def measured() -> Report:
+    return run(strangers(10, words=400), OPTIONS, quietly)
+
+
+def rows(report: Report, name: str) -> list[dict[str, object]]:
+    return [dict(row) for one in report.tables if one.name == name for row in one.rows]
+
+
+def test_each_variant_has_a_row_for_each_way_that_words_can_change(measured: Report) -> None:
+    assert [(row["variant"], row["changed"]) for row in rows(measured, "variants")] == [
+        ("dup", "nothing"),
+        ("i_5", SCATTERED),
+        ("i_5", PASSAGE),
+        ("i_25", SCATTERED),
+        ("i_25", PASSAGE),
+        ("d_10", SCATTERED),
+        ("d_10", PASSAGE),
+    ]
+
+
+def test_a_duplicate_is_found_always_and_is_the_same_in_every_bit(measured: Report) -> None:
+    duplicate = rows(measured, "variants")[0]
+    assert duplicate["found"] == Found(8, 8)
+    assert (duplicate["lowest"], duplicate["highest"]) == (1.0, 1.0)
+    for profile in ("roth-2013", "simhash", "standard"):
+        assert rows(measured, "profiles")[0][profile] == Found(8, 8)
+
+
+def test_what_the_paper_says_stands_beside_the_variants_that_it_has(measured: Report) -> None:
+    told = {str(row["variant"]): (row["paper, from"], row["paper, to"]) for row in rows(measured, "variants")}
+    assert told == {
+        "dup": (1.0, 1.0),
+        "i_5": (PAPER["gettysburg", "i_5"], 1.0),
+        "i_25": (0.96875, 0.96875),
+        "d_10": (0.9375, 0.953125),
+    }
+
+
+def test_eighty_per_cent_are_twelve_bits(measured: Report) -> None:
+    assert any("12 bits may differ" in note for note in measured.notes)
+    assert [row["bits"] for row in rows(measured, "pairs")] == [0, 3, 6, 9, 12, 16, 19]
+
+
+@pytest.mark.parametrize(("name", "share"), [("i_25", 1.25), ("d_10", 0.9)])
+@pytest.mark.parametrize("way", [SCATTERED, PASSAGE])
+def test_a_variant_has_as_many_words_as_its_name_says(name: str, share: float, way: str) -> None:
+    text = strangers(1, words=400).texts[0]
+    made = variants(OPTIONS, ["another "])[name, way](text, np.random.default_rng(1))
+    assert len(words(made)) == pytest.approx(share * len(words(text)), abs=1)
+
+
+def test_every_pair_of_fingerprints_is_counted_by_its_distance() -> None:
+    counts = spread(np.array([0, 1, 3, 0], np.uint64))
+    assert counts[:3].tolist() == [1, 3, 2]
+    assert counts.sum() == 6
+
+
+def test_a_stranger_is_not_called_a_variant() -> None:
+    text, stranger = strangers(2, words=400).texts
+    assert called(BUILT_IN["standard"], text, [text, stranger, text + " more"]).tolist() == [True, False, True]
+
+
+def test_one_document_is_enough() -> None:
+    assert rows(run(strangers(1), OPTIONS, quietly), "variants")[0]["found"] == Found(1, 1)
+
+
+def test_documents_without_words_are_refused() -> None:
+    with pytest.raises(ConfigError, match="no document of dots has 2 words"):
+        run(Documents("dots", ["a", "b"], ["...", "one"]), OPTIONS, quietly)

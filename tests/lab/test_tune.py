@@ -1,0 +1,157 @@
+"""`gate tune` chooses what reaches the aim at the least price, proves it, and warns of what it cannot judge."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lab_samples import strangers
+
+from gate.core.methods import method_of
+from gate.core.profile import Profile
+from gate.errors import ConfigError
+from gate.lab.cautions import cautions
+from gate.lab.frame import Found, quietly
+from gate.lab.planting import with_copies
+from gate.lab.truth import Documents
+from gate.lab.tune import Tuned, TuneOptions, check, prove, ranked, toml, tune
+from gate.lab.tune_grid import RADII, Tried, Wanted, looks, measure, sure
+
+WANTED = Wanted(recall=0.9, at=0.8, precision=0.99, size=1000)
+
+
+def tried(*, recall: int = 100, precise: int = 100, candidates: float = 1.0, size: int = 100, ms: float = 1.0) -> Tried:
+    return Tried(
+        profile=Profile(name="tuned"),
+        recall=Found(recall, 100),
+        precision=Found(precise, 100),
+        candidates=candidates,
+        size=size,
+        seconds=ms / 1000,
+    )
+
+
+def test_only_what_reaches_recall_and_precision_is_ranked() -> None:
+    good = tried()
+    assert ranked([tried(recall=91), good, tried(precise=98)], WANTED, "bytes") == [good]
+
+
+@pytest.mark.parametrize(
+    ("budget", "first"), [("bytes", "small"), ("candidates", "lonely"), ("docs/s", "fast"), ("balanced", "middling")]
+)
+def test_the_budget_decides_what_is_cheapest(budget: str, first: str) -> None:
+    ways = {
+        "small": tried(size=10, candidates=99, ms=90),
+        "lonely": tried(size=900, candidates=0, ms=90),
+        "fast": tried(size=900, candidates=99, ms=1),
+        "middling": tried(size=30, candidates=3, ms=9),
+    }
+    assert ranked(list(ways.values()), WANTED, budget)[0] is ways[first]  # type: ignore[arg-type]
+
+
+def test_a_recall_of_few_cases_counts_for_less() -> None:
+    assert sure(Found(0, 0)) == 0.0
+    assert sure(Found(19, 20)) < sure(Found(190, 200)) < sure(Found(1900, 2000)) < 0.95
+    assert sure(Found(20, 20)) < 1.0
+
+
+@pytest.fixture(scope="module")
+def documents() -> Documents:
+    return with_copies(strangers(40), 60, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.7))
+
+
+def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Documents) -> None:
+    """Of every method: recall and precision of the grid are those of the profile run by itself."""
+    found = list(measure(documents, Profile(name="tuned"), WANTED))
+    kinds = {one.profile.method: one for one in found if one.recall.found}
+    assert set(kinds) == {"simhash", "minhash", "hybrid"}
+    for one in (*kinds.values(), found[0], found[len(RADII) + 2]):
+        again = prove(documents, one.profile, WANTED)
+        assert (again.recall, again.precision) == (one.recall, one.precision), one.profile
+
+
+def test_every_way_of_looking_is_a_profile_that_works() -> None:
+    for spaceless in (False, True):
+        for look in looks(spaceless):
+            method_of(look)
+    assert {look.gram for look in looks(True) if look.stream == "words"} >= {5, 8}
+
+
+@pytest.fixture(scope="module")
+def tuned() -> Tuned:
+    return tune(strangers(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), quietly)
+
+
+def test_the_chosen_profile_reaches_on_fresh_edits_what_was_asked_for(tuned: Tuned) -> None:
+    assert tuned.reached
+    fresh = with_copies(strangers(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
+    again = prove(fresh, tuned.profile, WANTED)
+    assert (again.recall.share or 0.0) >= 0.85  # other documents, fewer cases
+    assert again.precision.share == 1.0
+
+
+def test_the_file_holds_the_profile_its_reasons_and_the_curve(tuned: Tuned) -> None:
+    text = toml(tuned)
+    values = tomllib.loads(text)
+    assert values["gram"] == tuned.profile.gram
+    assert values["resemblance"] == tuned.profile.resemblance
+    assert values["containment"] is False
+    comments = " ".join(line.removeprefix("# ") for line in text.splitlines() if line.startswith("#"))
+    assert all(reason in comments for reason in tuned.reasons)
+    assert "0.80 - 0.85" in comments
+
+
+def test_the_same_seed_chooses_the_same_profile_where_time_does_not_decide() -> None:
+    options = TuneOptions(recall=0.9, copies=100, documents=40, budget="bytes")
+    first, again = (tune(strangers(40, words=60), options, quietly).profile for _ in range(2))
+    assert (first.method, first.bins, first.bands, first.rows) == (again.method, again.bins, again.bands, again.rows)
+
+
+def test_what_nothing_reaches_is_said_and_the_best_is_told_all_the_same() -> None:
+    best = tune(strangers(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), quietly)
+    assert not best.reached
+    assert any("None of the" in reason for reason in best.reasons)
+
+
+def test_too_few_texts_to_plant_anything_in_are_refused() -> None:
+    with pytest.raises(ConfigError, match="only 0 copies with J from"):
+        tune(Documents("short", ["a", "b"], ["one two", "three four"]), TuneOptions(copies=50), quietly)
+
+
+def test_a_precision_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--precision"):
+        check(TuneOptions(precision=0.3))
+
+
+# Cautions
+
+
+def test_plain_documents_give_no_warning() -> None:
+    assert not cautions(strangers(40)).told
+
+
+def test_templates_are_warned_of() -> None:
+    some = strangers(40)
+    form = strangers(1, seed=5, words=120).texts[0]
+    [told] = cautions(replace(some, texts=[f"{form} {text}" for text in some.texts])).told
+    assert told.startswith("templates: half of the documents share")
+
+
+def test_very_short_documents_are_warned_of() -> None:
+    some = strangers(40)
+    texts = [text[:40] if number % 2 else text for number, text in enumerate(some.texts)]
+    assert any(told.startswith("very short: 50%") for told in cautions(replace(some, texts=texts)).told)
+
+
+def test_scripts_whose_letters_are_words_are_told_and_longer_grams_tried() -> None:
+    found = cautions(Documents("thai", ["a"], ["ภาษาไทยไม่เว้นวรรคระหว่างคำ" * 10]))
+    assert found.spaceless
+    assert any("each letter counts as a word" in told for told in found.told)
+
+
+def test_a_script_that_the_gate_cannot_cut_is_named() -> None:
+    found = cautions(Documents("javanese", ["a"], ["ꦧꦱꦗꦮ" * 60]))
+    assert not found.spaceless
+    assert any("cannot tell words apart" in told and "Javanese" in told for told in found.told)
