@@ -175,7 +175,7 @@ def producer_options(kafka: Kafka) -> dict[str, Any]:
         "acks": "all",
         "enable_idempotence": True,
         "max_request_size": kafka.max_record_bytes,
-        "max_batch_size": 256 * 1024,
+        "max_batch_size": kafka.max_record_bytes,  # batches are made by the outbox
         "linger_ms": 0,
         "compression_type": "lz4",
     }

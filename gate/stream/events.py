@@ -57,12 +57,13 @@ class Record(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record to send."""
+    """A record to send, and the offset of the one that it answers, where it answers one."""
 
     topic: str
     key: bytes | None
     value: bytes | None
     headers: list[tuple[str, bytes]]
+    offset: int = -1
 
 
 def place_of(record: Record) -> Place:
@@ -143,10 +144,10 @@ def answers(
         *_carried(record),
     ]
     key = verdict.document_id.encode()
-    yield Outgoing(topics.verdicts, key, encode(told), headers)
+    yield Outgoing(topics.verdicts, key, encode(told), headers, record.offset)
     onward = topics.quarantine if verdict.similar else topics.accepted
     if onward is not None and route:
-        yield Outgoing(onward, record.key, record.value, list(record.headers))
+        yield Outgoing(onward, record.key, record.value, list(record.headers), record.offset)
 
 
 def dead_letter(record: Record, rejected: Rejected, topics: Topics, *, keep_original: bool = True) -> Outgoing:
@@ -160,7 +161,7 @@ def dead_letter(record: Record, rejected: Rejected, topics: Topics, *, keep_orig
         ("gate_reason", rejected.error.code.encode()),
     ]
     letter = encode(rejected.dead_letter(keep_original=keep_original))
-    return Outgoing(topics.dead_letters, record.key, letter, headers)
+    return Outgoing(topics.dead_letters, record.key, letter, headers, record.offset)
 
 
 def too_large_to_route(record: Record, event: CheckInEvent) -> Rejected:

@@ -11,11 +11,13 @@ delivered. A verdict that is given again is the same again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.partitioner import DefaultPartitioner
 
 from gate.observe import Observer
 from gate.stream.absence import Absence, Backoff
@@ -25,7 +27,11 @@ from gate.stream.events import Outgoing
 from gate.stream.lanes import Lane, Lanes
 from gate.stream.settings import Kafka
 
+BATCH_BYTES = 256 * 1024  # of records that go to one partition together
 TRANSACTION_RECORDS = 4096  # at most so many answers are one transaction
+
+
+partition_for = DefaultPartitioner()  # as every other client does it
 
 
 class Outbox(Protocol):
@@ -68,6 +74,7 @@ class Sender:
         self.tell = tell
         self.too_large = too_large
         self._make = make
+        self._most_bytes: dict[str, int] = {}  # of a batch, for topics that have refused a larger one
         self._leaving: set[asyncio.Task[None]] = set()
 
     @property
@@ -104,25 +111,39 @@ class Sender:
 
     async def send(self, producer: Any, parts: Sequence[Part]) -> None:
         """Send all answers of these parts; returns when every one is acknowledged."""
-        futures: list[asyncio.Future[Any]] = []
-        sent: list[Part] = []
+        packs: list[Pack] = []
         try:
             async with asyncio.timeout(self.patience):
-                for part in parts:
-                    for one in part.outgoing:
-                        futures.append(await self._send(producer, one))
-                        sent.append(part)
+                async for pack in self._packed(producer, parts):
+                    pack.future = await producer.send_batch(pack.builder, pack.topic, partition=pack.partition)
+                    packs.append(pack)
         finally:
             # All of them, whatever happens: an error that nobody asks for would be lost, and be committed over.
-            results = await self._acknowledged(futures)
-        for result, part in zip(results, sent, strict=True):
+            results = await self._acknowledged([pack.future for pack in packs])
+        for result, pack in zip(results, packs, strict=True):
             if isinstance(result, BaseException):
-                self._remember_size(result, part)
+                if action_for(result) is Action.TOO_LARGE:
+                    self._learn_size(pack)
                 raise result
 
-    async def _send(self, producer: Any, one: Outgoing) -> asyncio.Future[Any]:
-        future: asyncio.Future[Any] = await producer.send(one.topic, value=one.value, key=one.key, headers=one.headers)
-        return future
+    async def _packed(self, producer: Any, parts: Sequence[Part]) -> AsyncIterator[Pack]:
+        """The answers, in batches for the partitions that their keys belong to, each as soon as it is full."""
+        partitions: dict[str, list[int]] = {}
+        open_packs: dict[tuple[str, int], Pack] = {}
+        for part in parts:
+            for one in part.outgoing:
+                if one.topic not in partitions:
+                    partitions[one.topic] = sorted(await producer.partitions_for(one.topic))
+                number = partition_for(one.key, partitions[one.topic], partitions[one.topic])
+                most = self._most_bytes.get(one.topic, BATCH_BYTES)
+                pack = open_packs.get((one.topic, number))
+                if pack is None or not pack.add(part, one, most):
+                    if pack is not None:
+                        yield pack
+                    pack = open_packs[one.topic, number] = Pack(one.topic, number, producer.create_batch())
+                    pack.add(part, one, most)
+        for pack in open_packs.values():
+            yield pack
 
     async def _acknowledged(self, futures: Sequence[asyncio.Future[Any]]) -> list[Any]:
         if not futures:
@@ -132,12 +153,36 @@ class Sender:
                 await asyncio.wait(futures)
         return [_result(future) for future in futures]
 
-    def _remember_size(self, error: BaseException, part: Part) -> None:
-        """A record that no broker takes must not come again and again: its part is answered by smaller ones."""
-        if action_for(error) is Action.TOO_LARGE:
-            for place in part.places:
-                record = part.batch.records[place]
-                self.too_large.add((record.topic, record.partition, record.offset))
+    def _learn_size(self, pack: Pack) -> None:
+        """A topic's limit is for a batch: send smaller ones. What is refused by itself is answered by something
+        smaller, or it would come again and again."""
+        if len(pack.answered) > 1:
+            self._most_bytes[pack.topic] = min(pack.size, self._most_bytes.get(pack.topic, BATCH_BYTES)) // 2
+        else:
+            self.too_large |= pack.answered
+
+
+@dataclass(eq=False, slots=True)
+class Pack:
+    """A batch of records for one partition of a topic."""
+
+    topic: str
+    partition: int
+    builder: Any
+    answered: set[tuple[str, int, int]] = field(default_factory=set)  # places of the records that it answers
+    size: int = 0
+    future: Any = None
+
+    def add(self, part: Part, one: Outgoing, most: int) -> bool:
+        """False: it is full. A record that is larger than a batch may be is a batch of its own."""
+        size = len(one.value or b"") + len(one.key or b"")
+        if self.answered and self.size + size > most:
+            return False
+        if self.builder.append(timestamp=None, key=one.key, value=one.value, headers=one.headers) is None:
+            return False
+        self.answered.add((*part.partition, one.offset))
+        self.size += size
+        return True
 
 
 def _result(future: asyncio.Future[Any]) -> Any:

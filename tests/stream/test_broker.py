@@ -122,6 +122,7 @@ class FakeBroker:
         self.failures: dict[str, list[Exception]] = defaultdict(list)
         self.records: list[bytes] = []
         self.made: list[FakeProducer] = []
+        self.most_bytes = 10**9  # of a batch
 
     def producer(self, **options: Any) -> FakeProducer:
         self.made.append(FakeProducer(self, options))
@@ -130,6 +131,15 @@ class FakeBroker:
     def fail(self, call: str) -> None:
         if self.failures[call]:
             raise self.failures[call].pop(0)
+
+
+class FakeBuilder:
+    def __init__(self) -> None:
+        self.values: list[bytes] = []
+
+    def append(self, *, timestamp: float | None, key: bytes | None, value: bytes, headers: Any) -> object:
+        self.values.append(value)
+        return self
 
 
 class FakeProducer:
@@ -146,16 +156,25 @@ class FakeProducer:
     async def stop(self) -> None:
         self.stopped = True
 
-    async def send(self, topic: str, *, value: bytes, key: bytes | None, headers: Any) -> asyncio.Future[None]:
+    async def partitions_for(self, topic: str) -> set[int]:
+        self.broker.fail("partitions_for")
+        return {0}
+
+    def create_batch(self) -> FakeBuilder:
+        return FakeBuilder()
+
+    async def send_batch(self, batch: FakeBuilder, topic: str, *, partition: int) -> asyncio.Future[None]:
         assert not self.stopped
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             self.broker.fail("send")
+            if sum(map(len, batch.values)) > self.broker.most_bytes:
+                raise errors.MessageSizeTooLargeError("x")
         except Exception as exc:  # noqa: BLE001 - whatever the test asked for
             future.set_exception(exc)
         else:
             future.set_result(None)
-            (self.pending if "transactional_id" in self.options else self.broker.records).append(value)
+            (self.pending if "transactional_id" in self.options else self.broker.records).extend(batch.values)
         return future
 
     async def begin_transaction(self) -> None:
@@ -183,7 +202,11 @@ class Record:
 class Bench:
     """An outbox over a fake broker, and a worker that judges whatever the outbox asks for again."""
 
-    def __init__(self, kind: type[AtLeastOnce] | type[ExactlyOnce]) -> None:
+    def __init__(
+        self, kind: type[AtLeastOnce] | type[ExactlyOnce], *, records: int = 1, long: int | None = None
+    ) -> None:
+        self.records = records  # of the first batch
+        self.long = long  # the offset of one whose answer is long
         self.broker = FakeBroker()
         self.lanes = Lanes(under_way=4)
         self.observer = Observer()
@@ -204,23 +227,27 @@ class Bench:
         self.lanes.assign([PARTITION], shut=kind is ExactlyOnce)
         self.outbox.assigned([PARTITION])
 
-    async def deliver(self, offset: int) -> None:
-        """Hand over one record's answer until it is delivered, as a worker does that reads it again and again."""
+    async def deliver(self, first: int, count: int) -> None:
+        """Hand over the answers to records until they are delivered, as a worker does that reads them again."""
         lane = self.lanes.lane(PARTITION)
         assert lane is not None
         async with asyncio.timeout(20):
-            while lane.goes_back_to is None or lane.goes_back_to <= offset:
+            while lane.goes_back_to is None or lane.goes_back_to <= first:
                 await self.lanes.quiet(None, 20)
-                if lane.open and (lane.goes_back_to is None or lane.goes_back_to <= offset):
-                    lane.goes_back_to = offset
-                    await self.outbox.put(self._batch(offset))
+                if lane.open and (lane.goes_back_to is None or lane.goes_back_to <= first):
+                    lane.goes_back_to = first
+                    await self.outbox.put(self._batch(first, count))
                 await asyncio.sleep(0.001)
             await self.outbox.settled(5)
 
-    def _batch(self, offset: int) -> Batch:
-        made: Any = Record(offset)
-        batch = self.lanes.begin({PARTITION: [made]}, self.lanes.epochs())
-        batch.parts[PARTITION].outgoing.append(Outgoing("v", b"k", b"out %d" % offset, []))
+    def _batch(self, first: int, count: int) -> Batch:
+        made: Any = [Record(first + n) for n in range(count)]
+        batch = self.lanes.begin({PARTITION: made}, self.lanes.epochs())
+        for record in made:
+            value = b"out %d" % record.offset
+            if record.offset == self.long:
+                value = b"instead of 3" if ("t", 0, record.offset) in self.too_large else value * 10
+            batch.parts[PARTITION].outgoing.append(Outgoing("v", b"k", value, [], record.offset))
         return batch
 
 
@@ -238,8 +265,8 @@ async def deliver_two(bench: Bench) -> None:
 
 
 async def _two(bench: Bench) -> None:
-    await bench.deliver(0)
-    await bench.deliver(1)
+    await bench.deliver(0, bench.records)
+    await bench.deliver(bench.records, 1)
 
 
 RETRIED = [errors.KafkaTimeoutError, errors.NotLeaderForPartitionError, errors.OutOfOrderSequenceNumber, TimeoutError]
@@ -297,18 +324,19 @@ def test_what_cannot_be_mended_ends_the_worker_with_nothing_committed(
 
 
 @pytest.mark.parametrize("outbox", [AtLeastOnce, ExactlyOnce])
-def test_a_record_that_is_too_large_is_remembered_and_not_taken_for_an_absence(
+def test_only_the_record_that_is_too_large_by_itself_is_given_up(
     outbox: type[AtLeastOnce] | type[ExactlyOnce],
 ) -> None:
     async def go() -> Bench:
-        bench = Bench(outbox)
-        bench.broker.failures["send"] = [errors.MessageSizeTooLargeError("x")]
+        bench = Bench(outbox, records=8, long=3)
+        bench.broker.most_bytes = 20
         await deliver_two(bench)
         return bench
 
     bench = asyncio.run(go())
-    assert bench.too_large == {("t", 0, 0)}
-    assert bench.broker.records == [b"out 0", b"out 1"]
+    assert bench.too_large == {("t", 0, 3)}
+    assert set(bench.broker.records) == {b"out %d" % n for n in (0, 1, 2, 4, 5, 6, 7, 8)} | {b"instead of 3"}
+    assert bench.broker.consumer.offsets[PARTITION] == 9
 
 
 def test_a_commit_that_times_out_is_tried_again() -> None:
