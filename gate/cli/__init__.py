@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gate import __version__
-from gate.cli import compare, corpus, documents, index, lab, run, settings, stream, tune
+from gate.cli import compare, corpus, documents, index, lab, replay, run, settings, stream, tune
 from gate.cli.frame import HELP_WIDTH, Commands
 
 
@@ -34,6 +34,7 @@ def main() -> None:
 
 for command in (
     run.run,
+    replay.replay,
     documents.check,
     compare.compare,
     documents.similar,

@@ -1,0 +1,393 @@
+"""`gate replay`: an archive through the gate, by its topic or straight into an index."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from rich.text import Text
+
+from gate.archive.journal import Fact, Journal, Task, default_path
+from gate.archive.readers import STDIN, Found, Item, items
+from gate.archive.replay import Entry, Replay, Target
+from gate.archive.tally import Pace, Tally, sentence
+from gate.cli import show
+from gate.cli.frame import SOME_FAILED, Options, common, complain, emit, load, open_gate, shown_index
+from gate.cli.stream import brokers, need_kafka
+from gate.config import Settings
+from gate.config.index import MEMORY
+from gate.index.redis.connect import is_redis_url
+from gate.model import CheckIn, Relation
+from gate.service import Gate
+from gate.stream.settings import Kafka
+from gate.wire import CheckInEvent, Place, Rejected
+
+if TYPE_CHECKING:
+    from gate.stream.feed import Dead, Feed
+
+TOLD_SINGLY = 20  # files and lines that cannot be read; more are told by their number alone
+PROGRESS_SECONDS = 10.0  # between two lines where nobody sees a bar
+
+
+@click.command(short_help="Send an archive through the gate.")
+@click.argument(
+    "sources",
+    metavar="SOURCE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, readable=False, allow_dash=True),
+)
+@brokers
+@click.option("--rate", metavar="N", type=click.FloatRange(0, min_open=True), help="At most N documents a second.")
+@click.option("--dry-run", is_flag=True, help="Read everything, count it, and send nothing.")
+@click.option("--resume", is_flag=True, help="Go on with a replay that was cut off.")
+@click.option(
+    "--journal",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where it is noted what is done. Default: a file of its own for these sources, in the user's state folder.",
+)
+@click.option("--source", metavar="NAME", help="The source of documents that name none, for the metrics.")
+@click.option(
+    "--wait",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=30.0,
+    show_default=True,
+    help="How long to wait for the next verdict when all is sent; 0: not at all.",
+)
+@click.option("--quiet", is_flag=True, help="No progress, and no summary at the end.")
+@common()
+def replay(
+    sources: tuple[Path, ...],
+    *,
+    kafka: str | None,
+    rate: float | None,
+    dry_run: bool,
+    resume: bool,
+    journal: Path | None,
+    source: str | None,
+    wait: float,
+    quiet: bool,
+    options: Options,
+) -> None:
+    """Send an archive through the gate: folders and files of text, JSON Lines, packed or not, standard input.
+
+    \b
+      gate replay archive/ --kafka localhost:9092
+      gate replay 2019.jsonl.gz 2020.jsonl.zst --index notes.sqlite
+      gate replay archive/ --kafka localhost:9092 --rate 500 --resume
+      zcat *.gz | gate replay - --kafka localhost:9092
+      gate replay archive/ --dry-run
+
+    A file of text (UTF-8, or UTF-16 by its mark) is a document. Its id is its path relative to the folder, or as it is
+    given where several sources are named. In .jsonl and .ndjson files each line is an event, as `gate run` takes them.
+    Files may be packed by gzip, bzip2, xz or zstd. Files come in the order of their names, folder by folder. A document
+    is dated by its own `checked_in_at`, or by its file.
+
+    It may be stopped at any time, however rudely: with --resume and the same sources it goes on behind what is known to
+    be safe. A little may be sent twice then, which gets the same verdict twice. What cannot be read is told, and the
+    rest goes on; the exit code is 1.
+
+    With --kafka the documents go to the first topic of check-ins, and the verdicts on them are counted as they come.
+    With --index they are judged here.
+    """
+    settings = load(options, kafka_brokers=kafka)
+    to_topic = kafka is not None or (settings.kafka is not None and "index" not in options.flags)
+    if kafka is not None and "index" in options.flags:
+        raise click.UsageError("give --kafka or --index, not both")
+    tally = Tally()
+    with ExitStack() as held:
+        if dry_run:
+            target: Ending = Nowhere()
+        elif to_topic:
+            target = held.enter_context(to_kafka(need_kafka(settings), tally, watch=wait > 0))
+        else:
+            target = Embedded(held.enter_context(open_gate(settings, index=settings.index)), tally)
+        notes = None
+        if not dry_run and (to_topic or settings.index != MEMORY):
+            notes = held.enter_context(_journal(journal, sources, settings, to_topic=to_topic, resume=resume))
+        found = [item for item in items(sources) if not _is_own(item, settings, notes)]
+        size = sum(item.size_bytes for item in found) if all(item.path for item in found) else None
+        bar = Progress(tally, size, shown=not (quiet or options.json))
+        held.enter_context(bar.opened())
+        run = Replay(
+            target,
+            tally=tally,
+            limits=settings.limits,
+            journal=notes,
+            clock=time.monotonic,
+            rate=rate,
+            source=source,
+            tell=Teller(json=options.json),
+            progress=bar.update,
+        )
+        try:
+            run.run(found)
+            target.answers(wait, lambda: bar.update(size or 0))
+        except KeyboardInterrupt:
+            run.finish()
+            if notes is not None and not quiet:
+                click.echo("\nwhat was sent is noted; go on with --resume", err=True)
+            raise
+    unanswered = target.unanswered()
+    if not quiet:
+        summarise(tally, unanswered, json=options.json, dry_run=dry_run)
+    if tally.unreadable or tally.dead_lettered:
+        sys.exit(SOME_FAILED)
+
+
+def _journal(
+    path: Path | None, sources: Sequence[Path], settings: Settings, *, to_topic: bool, resume: bool
+) -> Journal:
+    named = tuple(STDIN if str(one) == STDIN else str(one.resolve()) for one in sources)
+    target = f"{settings.profile.ref} {shown_index(settings)}"
+    if to_topic:
+        kafka = need_kafka(settings)
+        target = f"{kafka.brokers} {kafka.topics.check_ins[0]}"
+    elif not is_redis_url(settings.index):
+        target = f"{settings.profile.ref} {Path(settings.index).resolve()}"
+    task = Task(sources=named, target=target)
+    return Journal(path or default_path(task, dict(os.environ)), task, resume=resume)
+
+
+def _is_own(item: Item, settings: Settings, journal: Journal | None) -> bool:
+    """Whether a file is written by this very replay: its index beside the documents, or its journal."""
+    own = [] if settings.index == MEMORY or is_redis_url(settings.index) else [settings.index]
+    names = {Path(f"{path}{end}").absolute() for path in own for end in ("", "-wal", "-shm", "-journal")}
+    if journal is not None:
+        names.add(journal.path.absolute())
+    return item.path is not None and item.path.absolute() in names
+
+
+# Targets
+
+
+class Ending(Target):
+    """A target that can be asked what became of all that it took."""
+
+    def answers(self, patience_seconds: float, tell: Callable[[], None]) -> None:
+        """Wait for the answers that are missing, as long as some come."""
+
+    def unanswered(self) -> int:
+        return 0
+
+
+class Nowhere(Ending):
+    def take(self, batch: Sequence[Entry]) -> list[Fact]:
+        return []
+
+    def drain(self) -> list[Fact]:
+        return []
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class Embedded(Ending):
+    """The gate in this process."""
+
+    def __init__(self, gate: Gate, tally: Tally) -> None:
+        self._gate = gate
+        self._tally = tally
+
+    def take(self, batch: Sequence[Entry]) -> list[Fact]:
+        """Judge a batch. A delete takes effect in its place: what came before it is judged before."""
+        waiting: list[tuple[CheckIn, Place]] = []
+        for found in (entry.found for entry in batch if entry.found is not None):
+            if isinstance(found.event, CheckInEvent):
+                waiting.append((found.event.check_in(), found.place))
+            else:
+                self._judge(waiting)
+                waiting = []
+                self._gate.delete([found.event.document_id])
+                self._tally.sent += 1
+        self._judge(waiting)
+        return [entry.fact for entry in batch]
+
+    def _judge(self, waiting: list[tuple[CheckIn, Place]]) -> None:
+        good, refused = self._gate.sift(document for document, _ in waiting)
+        for verdict in self._gate.check_in(good):
+            self._tally.judge(verdict.relation, verdict.group, similar=verdict.similar)
+        self._tally.sent += len(good)
+        for one in refused:
+            self._tally.dead_lettered[one.error.code] += 1
+
+    def drain(self) -> list[Fact]:
+        return []
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class ToKafka(Ending):
+    """The topic of check-ins. The event loop turns only while something is asked of it."""
+
+    def __init__(self, kafka: Kafka, feed: Feed[Fact], runner: asyncio.Runner, tally: Tally) -> None:
+        self._kafka = kafka
+        self._feed = feed
+        self._runner = runner
+        self._tally = tally
+
+    def take(self, batch: Sequence[Entry]) -> list[Fact]:
+        from gate.stream.feed import Message
+
+        messages = [Message(*_record(entry.found), entry.fact) for entry in batch]
+        return self._safe(self._runner.run(self._feed.send(messages)))
+
+    def drain(self) -> list[Fact]:
+        return self._safe(self._runner.run(self._feed.drain()))
+
+    def _safe(self, facts: list[Fact]) -> list[Fact]:
+        self._tally.sent = self._feed.acknowledged
+        if self._feed.refused:
+            self._tally.dead_lettered["too_large_for_topic"] = self._feed.refused
+        return facts
+
+    def pause(self, seconds: float) -> None:
+        async def watch() -> None:
+            end = asyncio.get_running_loop().time() + seconds
+            await self._feed.watch(0)
+            await asyncio.sleep(end - asyncio.get_running_loop().time())
+
+        self._runner.run(watch())
+
+    def answers(self, patience_seconds: float, tell: Callable[[], None]) -> None:
+        since = time.monotonic()
+        while self.unanswered() and time.monotonic() - since < patience_seconds:
+            if self._runner.run(self._feed.watch()):
+                since = time.monotonic()
+                tell()
+
+    def unanswered(self) -> int:
+        return len(self._feed.waiting)
+
+
+def _record(found: Found | None) -> tuple[bytes, bytes | None, bool]:
+    if found is None:
+        return b"", None, False
+    return found.event.document_id.encode(), found.message, isinstance(found.event, CheckInEvent)
+
+
+@contextmanager
+def to_kafka(kafka: Kafka, tally: Tally, *, watch: bool) -> Iterator[ToKafka]:
+    from gate.stream.feed import Told, feeding  # here, as the library of Kafka is: few commands need it
+
+    def tell(answer: Told | Dead) -> None:
+        if isinstance(answer, Told):
+            tally.judge(answer.relation, answer.group, similar=answer.similar)
+        else:
+            tally.dead_lettered[answer.reason] += 1
+
+    with asyncio.Runner() as runner:
+        entered = feeding(kafka, watch=watch, tell=tell)
+        feed = runner.run(entered.__aenter__())
+        try:
+            yield ToKafka(kafka, feed, runner, tally)
+        finally:
+            runner.run(entered.__aexit__(None, None, None))
+
+
+# Telling
+
+
+class Teller:
+    """What cannot be read: the first few one by one, for people; each for programs."""
+
+    def __init__(self, *, json: bool) -> None:
+        self._json = json
+        self._told = 0
+
+    def __call__(self, rejected: Rejected) -> None:
+        self._told += 1
+        if self._json:
+            told = {"place": str(rejected.place), "reason": rejected.error.code, "message": str(rejected.error)}
+            click.echo(msgspec.json.encode(told), err=True)
+        elif self._told <= TOLD_SINGLY:
+            complain(str(rejected.error), kind="skipped")
+        elif self._told == TOLD_SINGLY + 1:
+            complain("and more; the summary counts them", kind="skipped")
+
+
+class Progress:
+    """A bar on a terminal, a line now and then elsewhere: how much, how fast, how long still, and the verdicts."""
+
+    def __init__(
+        self, tally: Tally, size: int | None, *, shown: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tally = tally
+        self._clock = clock
+        self._pace = Pace(clock(), size)
+        self._shown = shown
+        self._bar = show.progress(quiet=not shown)
+        self._task: Any = None
+        self._last = clock()
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        with self._bar:
+            self._task = self._bar.add_task("reading", total=self._pace.total_bytes, documents=0)
+            yield
+
+    def update(self, read_bytes: int) -> None:
+        tally, now = self._tally, self._clock()
+        if not self._bar.disable:
+            self._bar.update(self._task, completed=read_bytes, documents=tally.read, description=self._said(now))
+        elif self._shown and now - self._last >= PROGRESS_SECONDS:
+            self._last = now
+            click.echo(self.line(read_bytes, now), err=True)
+
+    def line(self, read_bytes: int, now: float) -> str:
+        left = self._pace.left_seconds(read_bytes, now)
+        soon = "" if left is None else f", {_time(left)} left"
+        return f"{self._tally.read:,} documents, {self._said(now)}{soon}"
+
+    def _said(self, now: float) -> str:
+        counts = sentence([(one.value, self._tally.relations[one.value]) for one in Relation])
+        return f"{self._pace.rate(self._tally.read, now):,.0f}/s{': ' if counts else ''}{counts}"
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
+
+
+def summarise(tally: Tally, unanswered: int, *, json: bool, dry_run: bool) -> None:
+    if json:
+        emit({**tally.told(), "unanswered": unanswered, "dry_run": dry_run})
+        return
+    out = show.console()
+    shown = show.table(out, "what", "documents", "meaning", right=("documents",))
+    shown.add_row("read", f"{tally.read - tally.deletes:,}", Text(f"{tally.characters:,} characters", style="dim"))
+    if tally.deletes:
+        shown.add_row("deletes", f"{tally.deletes:,}", "")
+    if not dry_run:
+        shown.add_row("sent", f"{tally.sent:,}", Text("safe at their target, deletes included", style="dim"))
+    for one in Relation:
+        if count := tally.relations[one.value]:
+            shown.add_row(show.relation(one), f"{count:,}", Text(show.MEANINGS[one], style="dim"))
+    if unanswered:
+        shown.add_row("waiting", f"{unanswered:,}", Text("without a verdict so far", style="dim"))
+    for reason, count in sorted(tally.dead_lettered.items()):
+        shown.add_row(Text("not judged", style="red"), f"{count:,}", show.cell(reason))
+    if tally.skipped:
+        shown.add_row("done before", f"{tally.skipped:,}", Text("files that are left out by --resume", style="dim"))
+    for reason, count in sorted(tally.unreadable.items()):
+        told = ", ".join(tally.examples[reason]) + (", ..." if count > len(tally.examples[reason]) else "")
+        shown.add_row(Text("unreadable", style="red"), f"{count:,}", show.cell(f"{reason}: {told}"))
+    out.print(shown)
+    if families := tally.largest():
+        show.gap(out)
+        shown = show.table(out, "family of", "documents", right=("documents",))
+        for name, count in families:
+            shown.add_row(show.cell(name), f"{count:,}")
+        out.print(shown)
