@@ -45,14 +45,22 @@ _CLOUD_EVENTS = (("ce_specversion", b"1.0"), ("content-type", b"application/json
 class Record(Protocol):
     """What is read of a record, as aiokafka gives it."""
 
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-    serialized_value_size: int
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Headers: ...
+    @property
+    def serialized_value_size(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

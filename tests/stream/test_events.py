@@ -1,0 +1,176 @@
+"""What a record says, and which records an answer becomes; the same to the byte whenever it is made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.limits import Limits
+from gate.model import Relation, Verdict
+from gate.stream.events import answers, check_in_time, dead_letter, read_record, too_large_to_route
+from gate.stream.settings import Topics
+from gate.wire import Arrival, CheckInEvent, DeleteEvent, Rejected, decode_verdict
+
+LIMITS = Limits(max_document_chars=1000)
+TOPICS = Topics(accepted="accepted", quarantine="quarantine")
+
+
+@dataclass
+class Record:
+    value: bytes | None
+    key: bytes | None = b"key"
+    headers: tuple[tuple[str, bytes], ...] = (("h", b"1"),)
+    topic: str = "in"
+    partition: int = 3
+    offset: int = 14
+    timestamp: int = 1_700_000_000_000
+    serialized_value_size: int = 0
+
+
+def check_in(**fields: object) -> Record:
+    return Record(json.dumps({"document_id": "d", "text": "some text", **fields}).encode())
+
+
+def verdict(**fields: Any) -> Verdict:
+    made: dict[str, Any] = {
+        "document_id": "d",
+        "version": None,
+        "similar": False,
+        "relation": Relation.NEW,
+        "group": "d",
+        "content_id": "00",
+        "fingerprint": None,
+        "profile": "p@1",
+        "verdict_id": "v1",
+        "features": 2,
+        "candidates": 0,
+    }
+    return Verdict(**(made | fields))
+
+
+def read(record: Record, **options: Any) -> Arrival | Rejected:
+    return read_record(record, limits=LIMITS, **options)
+
+
+def event_of(record: Record) -> CheckInEvent:
+    message = read(record)
+    assert isinstance(message, Arrival)
+    assert isinstance(message.event, CheckInEvent)
+    return message.event
+
+
+def test_a_check_in_is_read_with_its_place() -> None:
+    message = read(check_in())
+    assert isinstance(message, Arrival)
+    assert str(message.place) == "in[3]@14"
+
+
+@pytest.mark.parametrize("record", [Record(None, b"d"), Record(b'{"document_id": "d", "type": "delete"}')])
+def test_a_delete_may_be_an_event_or_a_tombstone(record: Record) -> None:
+    message = read(record)
+    assert isinstance(message, Arrival)
+    assert message.event == DeleteEvent(document_id="d", type="delete")
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\xff", b"x" * 1025])
+def test_a_tombstone_whose_key_names_nothing_is_rejected(key: bytes | None) -> None:
+    message = read(Record(None, key))
+    assert isinstance(message, Rejected)
+    assert message.error.code == "bad_key"
+
+
+def test_a_record_far_beyond_the_limit_is_not_even_decoded_and_not_kept() -> None:
+    message = read(Record(b"[" * 5_000_000))
+    assert isinstance(message, Rejected)
+    assert (message.error.code, message.raw, message.size_bytes) == ("too_large", None, 5_000_000)
+
+
+def test_content_is_read_from_the_folder_that_is_set_and_from_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("from a file")
+    record = Record(json.dumps({"document_id": "d", "content_uri": "file:a.txt"}).encode())
+    found = read(record, content_root=tmp_path)
+    assert isinstance(found, Arrival)
+    assert isinstance(found.event, CheckInEvent)
+    assert found.event.text == "from a file"
+    refused = read(record)
+    assert isinstance(refused, Rejected)
+    assert "set content_root" in str(refused.error)
+
+
+@given(st.binary(max_size=300), st.none() | st.binary(max_size=20))
+def test_no_bytes_make_reading_fail(value: bytes, key: bytes | None) -> None:
+    assert isinstance(read(Record(value, key)), Arrival | Rejected)
+
+
+def test_an_answer_made_again_is_the_same_to_the_byte() -> None:
+    record = check_in()
+    made = [list(answers(record, event_of(record), verdict(), TOPICS)) for _ in range(2)]
+    assert made[0] == made[1]
+
+
+def test_a_verdict_tells_when_and_where_the_document_was_checked_in_but_no_time_of_its_own() -> None:
+    record = check_in(checked_in_at="2024-02-29T12:00:00Z")
+    [told, _] = answers(record, event_of(record), verdict(), TOPICS)
+    event = decode_verdict(told.value or b"")
+    assert event.checked_in_at == datetime(2024, 2, 29, 12, tzinfo=UTC)
+    assert str(event.source) == "in[3]@14"
+    assert event.judged_at is None
+
+
+@pytest.mark.parametrize(("similar", "topic"), [(False, "accepted"), (True, "quarantine")])
+def test_a_document_is_routed_by_its_verdict_as_it_came(similar: bool, topic: str) -> None:
+    record = check_in()
+    [_, onward] = answers(record, event_of(record), verdict(similar=similar), TOPICS)
+    assert (onward.topic, onward.key, onward.value) == (topic, record.key, record.value)
+    assert onward.headers == list(record.headers)
+
+
+def test_nothing_is_routed_where_no_topic_is_named() -> None:
+    record = check_in()
+    assert len(list(answers(record, event_of(record), verdict(), Topics()))) == 1
+
+
+def test_a_trace_goes_on_and_other_headers_do_not() -> None:
+    record = check_in()
+    record.headers = (("traceparent", b"00-1-2-01"), ("tracestate", b"a=b"), ("secret", b"x"))
+    [told, _] = answers(record, event_of(record), verdict(), TOPICS)
+    names = [name for name, _ in told.headers]
+    assert {"traceparent", "tracestate"} <= set(names)
+    assert "secret" not in names
+
+
+def test_a_dead_letter_keeps_key_headers_and_original_and_names_the_reason() -> None:
+    record = Record(b"{", headers=(("h", b"1"), ("ce_id", b"theirs")))
+    rejected = read(record)
+    assert isinstance(rejected, Rejected)
+    letter = dead_letter(record, rejected, TOPICS)
+    told = json.loads(letter.value or b"")
+    assert (letter.topic, letter.key, told["original"]) == ("gate.dead-letters", b"key", "{")
+    assert ("h", b"1") in letter.headers
+    assert ("gate_reason", b"bad_json") in letter.headers
+    assert [value for name, value in letter.headers if name == "ce_id"] == [b"in[3]@14"]
+
+
+def test_a_document_that_cannot_be_routed_is_told_by_its_place_and_hash_alone() -> None:
+    record = check_in()
+    rejected = too_large_to_route(record, event_of(record))
+    assert (rejected.error.code, rejected.raw, rejected.document_id) == ("too_large_to_route", None, "d")
+    assert len(rejected.sha256) == 64
+
+
+def test_the_time_of_a_check_in_is_its_own_or_that_of_its_record() -> None:
+    assert check_in_time(check_in(), event_of(check_in())) == 1_700_000_000
+    own = check_in(checked_in_at="1970-01-01T00:01:00Z")
+    assert check_in_time(own, event_of(own)) == 60
+    without_zone = check_in(checked_in_at="1970-01-01T00:01:00")
+    assert check_in_time(without_zone, event_of(without_zone)) == 60
+    unknown = check_in()
+    unknown.timestamp = -1
+    assert check_in_time(unknown, event_of(unknown)) is None
