@@ -71,6 +71,7 @@ BUILT_IN: dict[str, Profile] = {
             max_keys=256,
             resemblance=0.7,
             containment=0.8,
+            min_features=4,
         ),
     )
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.lab import azgomi, bergillos, quality, roth_2011, roth_2013
+from gate.lab import azgomi, bergillos, cherkasova, containment, quality, roth_2011, roth_2013
 from gate.lab.frame import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -13,5 +13,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         roth_2013.EXPERIMENT,
         bergillos.EXPERIMENT,
         azgomi.EXPERIMENT,
+        cherkasova.EXPERIMENT,
+        containment.EXPERIMENT,
     )
 }
