@@ -19,8 +19,9 @@ from gate.core.answers import Answer, Hit
 from gate.core.methods import Method
 from gate.core.profile import Profile
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
-from gate.errors import BadDocument, ConfigError, Stale, Unavailable
+from gate.errors import BadDocument, ConfigError
 from gate.index.claim import Claim, Index, Outcome
+from gate.index.stale import until_fresh
 from gate.index.store import Holder, Record
 from gate.index.waves import claim_batch
 from gate.limits import Limits
@@ -31,7 +32,6 @@ T = TypeVar("T")
 
 FINGERPRINT_BYTES = 8
 SIGNED_CHARS = 600_000  # a batch of 256 documents of 2 KB is signed in one go
-STALE_TRIES = 8  # a rotation of generations changes the view three times
 
 
 def run_now(steps: Coroutine[Any, Any, T]) -> T:
@@ -160,17 +160,13 @@ class Pipeline:
 
     async def check_in(self, signed: Signed) -> list[Verdict]:
         """Claim a place for every document, and say what became of it."""
-        for _ in range(STALE_TRIES):
-            try:
-                outcomes = await claim_batch(self.index, self.method, self.profile, signed.claims)
-            except Stale:  # what was claimed stands; to claim it again gives the same answers
-                continue
-            return self._verdicts(signed, outcomes)
-        raise Unavailable(f"the index changed underneath {STALE_TRIES} times in a row; try again")
+        # What was claimed stands; to claim it again gives the same answers.
+        outcomes = await until_fresh(lambda: claim_batch(self.index, self.method, self.profile, signed.claims))
+        return self._verdicts(signed, outcomes)
 
     async def check(self, signed: Signed) -> list[Verdict]:
         """Judge against the index without entering it."""
-        return self._verdicts(signed, await self.index.look(signed.claims))
+        return self._verdicts(signed, await until_fresh(lambda: self.index.look(signed.claims)))
 
     def _verdicts(self, signed: Signed, outcomes: Sequence[Outcome]) -> list[Verdict]:
         return [

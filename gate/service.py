@@ -26,6 +26,7 @@ from gate.errors import BadDocument, ConfigError
 from gate.index.claim import Claim, Index, Together, in_turn
 from gate.index.memory import MemoryStore
 from gate.index.sqlite import SqliteStore
+from gate.index.stale import until_fresh
 from gate.index.store import Held, Holder, Record
 from gate.index.walk import Walkable
 from gate.limits import Limits
@@ -142,6 +143,10 @@ class Gate:
         """Embedded stores never wait; one across a network needs an event loop of the gate's own."""
         return run_now(steps) if self._runner is None else self._runner.run(steps)
 
+    def _asked(self, question: Callable[..., Coroutine[Any, Any, T]], *about: Any) -> T:
+        """The same for a question that changes nothing, put again where the generations changed meanwhile."""
+        return self._run(until_fresh(lambda: question(*about)))
+
     # Judging
 
     def check_in(self, documents: Sequence[CheckIn]) -> list[Verdict]:
@@ -215,12 +220,12 @@ class Gate:
         index = self._asking(threshold)
         found = []
         for document_id in _listed(document_ids):
-            [held] = self._run(self._store.documents([document_id]))
+            [held] = self._asked(self._store.documents, [document_id])
             if not held:
                 raise KeyError(document_id)
             matches: dict[str, Match] = {}
             for one in held:
-                if (record := self._record(one)) is not None:
+                if (record := self._record(one.content)) is not None:
                     for match in self._similar(index, record.body, one.content, document_id):
                         matches.setdefault(match.document_id, match)
             found.append(sorted(matches.values(), key=_best_first))
@@ -233,9 +238,8 @@ class Gate:
         return self._index(method_of(asked, self._secret), asked)
 
     def _similar(self, index: Index, body: bytes, content: bytes, own: str | None) -> list[Match]:
-        found = [pair for pair in self._run(index.alike(body)).alike.values() if pair[0].content != content]
-        [entry] = self._run(self._store.contents([content]))
-        [same] = self._run(self._store.records([entry])) if entry else [None]
+        found = [pair for pair in self._asked(index.alike, body).alike.values() if pair[0].content != content]
+        same = self._record(content)
         if same is not None and not same.dead:
             found.append((same, EXACT))
         matches = [_match(holder, how) for record, how in found if record.ticket for holder in record.holders]
@@ -294,24 +298,24 @@ class Gate:
         names = _listed(document_ids)
         return [
             [self._told(document_id, one) for one in held if one.answer]
-            for document_id, held in zip(names, self._run(self._store.documents(names)), strict=True)
+            for document_id, held in zip(names, self._asked(self._store.documents, names), strict=True)
         ]
 
     def _told(self, document_id: str, held: Held) -> Verdict:
         answer = decode_answer(held.answer or b"")
         wanted = sorted({hit.entry for hit in answer.hits} | ({answer.group} if answer.group else set()))
-        others = self._run(self._store.records(wanted))
+        others = self._asked(self._store.records, wanted)
         named = {other.entry: other for other in others if other is not None and not other.dead}
         living = msgspec.structs.replace(answer, hits=tuple(hit for hit in answer.hits if hit.entry in named))
-        record = self._record(held)
+        record = self._record(held.content)
         claim = Claim(
             document_id=document_id, version=held.version, content=held.content, body=record.body if record else b""
         )
         return self.pipeline.verdict(claim, living, named, features=None)
 
-    def _record(self, held: Held) -> Record | None:
-        [entry] = self._run(self._store.contents([held.content]))
-        return self._run(self._store.records([entry]))[0] if entry else None
+    def _record(self, content: bytes) -> Record | None:
+        [entry] = self._asked(self._store.contents, [content])
+        return self._asked(self._store.records, [entry])[0] if entry else None
 
     # Keeping
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from gate.core.bands import Probes
 from gate.core.methods import Method
+from gate.index.stale import until_fresh
 from gate.index.store import Keys, Record, Store
 
 
@@ -40,7 +41,9 @@ async def delete(store: Store, method: Method, document_ids: Sequence[str]) -> l
     """Let documents go, and every entry with its last holder. False: there was no such document."""
     known: set[str] = set()
     leaving = list(dict.fromkeys(document_ids))
-    while leaving:
+
+    async def left() -> list[str]:
+        """One round; who was known in one that is begun again is known, though it may be gone."""
         held = await store.recall(leaving)
         holdings = [(name, contents) for name, contents in zip(leaving, held, strict=True) if contents]
         known.update(name for name, _ in holdings)
@@ -50,7 +53,10 @@ async def delete(store: Store, method: Method, document_ids: Sequence[str]) -> l
         if owning:
             await clear(store, method, await store.disown(owning))
         gone = await store.forget(holdings) if holdings else []
-        leaving = [name for (name, _), is_gone in zip(holdings, gone, strict=True) if not is_gone]
+        return [name for (name, _), is_gone in zip(holdings, gone, strict=True) if not is_gone]
+
+    while leaving:
+        leaving = await until_fresh(left)
     return [document_id in known for document_id in document_ids]
 
 

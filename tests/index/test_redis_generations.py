@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from threading import Thread
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from redis.asyncio import Redis
 
@@ -18,6 +20,7 @@ from gate.index.redis.connect import Redising
 from gate.index.redis.layout import View, prefixes_of
 from gate.index.redis.store import RedisStore
 from gate.index.redis.views import current_view, rotate
+from gate.index.walk import Walkable
 from gate.model import CheckIn, Relation
 from gate.service import Gate
 from load.servers import RedisServer, redis_server
@@ -84,9 +87,10 @@ def rotated(server: RedisServer, name: str, *, now: float = 1.0) -> View:
     return asyncio.run(run())
 
 
-def keys_of(server: RedisServer, name: str, generation: str) -> int:
+def fields_of(server: RedisServer, name: str, generation: str) -> int:
     with server.client() as client:
-        return sum(1 for _ in client.scan_iter(match=f"gate:{name}@1:{{*}}:{generation}*", count=1000))
+        keys = client.scan_iter(match=f"gate:{name}@1:{{*}}:{generation}*", count=1000)
+        return sum(int(client.execute_command("HLEN", key)) for key in keys)
 
 
 def test_what_was_known_before_a_rotation_is_known_after_it(server: RedisServer, name: str, gate: Gate) -> None:
@@ -95,6 +99,70 @@ def test_what_was_known_before_a_rotation_is_known_after_it(server: RedisServer,
     [verdict] = gate.check_in([document(1, "copy")])
     assert verdict.relation is Relation.EXACT
     assert verdict.matches[0].document_id == "d1"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda gate: gate.check([document(1, "copy")])[0].similar,
+        lambda gate: gate.similar([text(1)])[0][0].document_id == "d1",
+        lambda gate: gate.similar_to(["d1"]) == [[]],
+        lambda gate: gate.explain(["d1"])[0][0].relation is Relation.NEW,
+        lambda gate: gate.delete(["d1", "unknown"]) == [True, False],
+    ],
+    ids=["check", "similar", "similar_to", "explain", "delete"],
+)
+def test_whatever_is_asked_across_a_rotation_is_answered(
+    server: RedisServer, name: str, gate: Gate, ask: Callable[[Gate], bool]
+) -> None:
+    gate.check_in([document(1)])
+    rotated(server, name)
+    assert ask(gate)
+
+
+def test_a_delete_that_is_begun_again_still_knows_whom_it_let_go(
+    server: RedisServer, name: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.check_in([document(1)])
+    store = gate.with_store(_itself)
+    forget = store.forget
+
+    async def forgotten_and_stale(holdings: Any) -> list[bool]:
+        monkeypatch.setattr(store, "forget", forget)
+        await forget(holdings)
+        raise Stale("the generations of the index changed; the batch is claimed again")
+
+    monkeypatch.setattr(store, "forget", forgotten_and_stale)
+    assert gate.delete(["d1"]) == [True]
+    assert gate.explain(["d1"]) == [[]]
+
+
+async def _itself(store: Walkable) -> Walkable:
+    return store
+
+
+def test_buckets_that_were_read_while_the_view_changed_are_read_again(
+    server: RedisServer, name: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The view is looked at before and after plain commands: it changes between the two."""
+    gate.check_in([document(1)])
+    store: Any = gate.with_store(_itself)
+    sent = store._link._pipeline
+
+    async def changing(commands: Any) -> Any:
+        reading = [n for n, command in enumerate(commands) if command[0] == "HMGET"]
+        if not reading:
+            return await sent(commands)
+        monkeypatch.setattr(store._link, "_pipeline", sent)
+        before = await sent(commands[: reading[-1] + 1])
+        client = Redis.from_url(server.url)
+        await rotate(client, prefixes_of(f"gate:{name}@1"), now=1.0)
+        await client.aclose()
+        return before + await sent(commands[reading[-1] + 1 :])
+
+    monkeypatch.setattr(store._link, "_pipeline", changing)
+    with pytest.raises(Stale):
+        gate.with_store(lambda store: store.read(np.array([5], np.uint64)))
 
 
 def test_a_replay_within_the_window_gets_its_verdict_again(server: RedisServer, name: str, gate: Gate) -> None:
@@ -106,12 +174,12 @@ def test_a_replay_within_the_window_gets_its_verdict_again(server: RedisServer, 
 
 def test_after_two_rotations_nothing_is_left_of_a_generation(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(n) for n in range(20)])
-    assert keys_of(server, name, "0") > 20
+    assert fields_of(server, name, "0") > 20
     rotated(server, name)
     gate.check_in([document(100)])
     view = rotated(server, name)
     assert view.read == "01"
-    assert keys_of(server, name, "0") == 0
+    assert fields_of(server, name, "0") == 0
     assert gate.check_in([document(1, "later")])[0].relation is Relation.NEW
     assert gate.check_in([document(100, "other")])[0].relation is Relation.EXACT
 
@@ -119,10 +187,10 @@ def test_after_two_rotations_nothing_is_left_of_a_generation(server: RedisServer
 def test_new_documents_are_written_to_the_new_generation_alone(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(1)])
     rotated(server, name)
-    before = keys_of(server, name, "0")
+    before = fields_of(server, name, "0")
     gate.check_in([document(n) for n in range(2, 10)])
-    assert keys_of(server, name, "0") == before
-    assert keys_of(server, name, "1") > 8
+    assert fields_of(server, name, "0") == before
+    assert fields_of(server, name, "1") > 8
 
 
 def test_a_version_lives_as_long_as_the_generation_it_came_in(server: RedisServer, name: str, gate: Gate) -> None:
@@ -157,7 +225,7 @@ def test_a_process_that_slept_through_a_rotation_goes_on(server: RedisServer, na
 def test_a_view_that_is_not_the_shards_can_neither_read_nor_write(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(1)])
     rotated(server, name)
-    before = keys_of(server, name, "*")
+    before = fields_of(server, name, "[01]")
 
     async def claim() -> None:
         store = gate._store
@@ -166,7 +234,7 @@ def test_a_view_that_is_not_the_shards_can_neither_read_nor_write(server: RedisS
         await store.draw(1)  # it has looked at the view again
 
     gate._run(claim())
-    assert keys_of(server, name, "*") == before
+    assert fields_of(server, name, "[01]") == before
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])

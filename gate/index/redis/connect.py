@@ -98,7 +98,9 @@ def client_for(url: str, settings: Redising) -> Client:
         if parts.path.strip("/") not in ("", "0") or parts.query:
             raise ConfigError("index: a Redis Cluster has one database only: leave out what stands behind its hosts")
         nodes = [ClusterNode(host, port) for host, port in _hosts(parts, DEFAULT_PORT)]
-        return RedisCluster(startup_nodes=nodes, ssl=tls, **to_data)
+        cluster = RedisCluster(startup_nodes=nodes, ssl=tls, **to_data)
+        cluster.get_connection_kwargs()["connection_class"] = _SSLConnection if tls else _Connection
+        return cluster
     if parts.scheme.endswith("+sentinel"):
         to_sentinel = {"username": settings.sentinel_username, "password": settings.sentinel_password, "ssl": tls}
         return _master(parts, options | to_sentinel, to_data | {"ssl": tls})
