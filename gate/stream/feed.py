@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition, errors
 
+from gate.errors import ConfigError
 from gate.model import Relation
-from gate.stream.admin import asked, connected, started, stopped
+from gate.stream.admin import Admin, asked, connected, started, stopped
 from gate.stream.broker import Action, action_for, bounded, producer_options, translated
 from gate.stream.reading import opened
 from gate.stream.settings import Kafka
@@ -26,6 +27,8 @@ from gate.wire import Place
 UNDER_WAY = 4  # batches that are sent and not yet acknowledged
 POLL_MS = 50
 BATCH_BYTES = 1024 * 1024  # in one request to a broker: few large ones are what a replay is fast by
+DEFAULT_BYTES = 1024 * 1024  # what a topic takes that was not told otherwise
+AROUND_BYTES = 200  # a batch of one record, beside its key and value
 LINGER_MS = 20
 
 T = TypeVar("T")
@@ -96,15 +99,19 @@ class Waiting:
 
 
 class Feed(Generic[T]):
-    """Sends batches, and tells which are acknowledged. Nothing is lost in silence: an error is raised."""
+    """Sends batches, and tells which are acknowledged. Nothing is lost in silence: an error is raised.
+
+    A record that may be too large for the topic travels alone: whatever shares a request with it would be refused too,
+    and a producer that was refused something is of no more use.
+    """
 
     def __init__(
         self,
         kafka: Kafka,
         topic: str,
-        producer: AIOKafkaProducer,
         watcher: AIOKafkaConsumer | None,
         *,
+        surely_bytes: int,
         tell: Callable[[Told | Dead], None],
     ) -> None:
         self.waiting = Waiting()
@@ -112,29 +119,27 @@ class Feed(Generic[T]):
         self.refused = 0  # too large for the topic
         self._kafka = kafka
         self._topic = topic
-        self._producer = producer
         self._watcher = watcher
+        self._surely_bytes = surely_bytes  # the topic takes so much at once
         self._tell = tell
+        self._producer: AIOKafkaProducer | None = None
         self._under_way: deque[list[tuple[Message[T], asyncio.Future[Any] | None]]] = deque()
 
     async def send(self, batch: Sequence[Message[T]]) -> list[T]:
         """Send a batch; the facts of those that are acknowledged by now, in their order."""
+        done: list[T] = []
         sent: list[tuple[Message[T], asyncio.Future[Any] | None]] = []
         self._under_way.append(sent)
         for message in batch:
-            if message.value is None:
-                sent.append((message, None))
-                continue
-            try:
-                future = await bounded(
-                    self._producer.send(self._topic, message.value, key=message.key),
-                    self._kafka.request_timeout_seconds,
-                )
-            except (errors.KafkaError, OSError) as exc:
-                self._too_large(exc)
-                future = None
-            sent.append((message, future))
-        done = []
+            size = len(message.key) + len(message.value or b"")
+            if size > self._surely_bytes:
+                done += await self.drain()
+                await self._send_alone(message)
+                done.append(message.fact)
+                sent = []
+                self._under_way.append(sent)
+            else:
+                sent.append((message, None if message.value is None else await self._sent(message)))
         while len(self._under_way) > UNDER_WAY:
             done += await self._acknowledged()
         await self.watch(0)
@@ -142,7 +147,7 @@ class Feed(Generic[T]):
 
     async def drain(self) -> list[T]:
         """Wait for all that is under way."""
-        done = []
+        done: list[T] = []
         while self._under_way:
             done += await self._acknowledged()
         return done
@@ -150,31 +155,48 @@ class Feed(Generic[T]):
     async def _acknowledged(self) -> list[T]:
         """The facts of the oldest batch, once all of it is acknowledged."""
         batch = self._under_way[0]
-        done: list[T] = []
         for message, future in batch:
-            done.append(message.fact)
-            if message.value is None:
-                continue
-            if future is None:
-                self.refused += 1
-                continue
-            try:
-                async with asyncio.timeout(self._kafka.request_timeout_seconds):
-                    record = await asyncio.shield(future)
-            except (errors.KafkaError, OSError) as exc:
-                self._too_large(exc)
-                self.refused += 1
-            else:
-                self.acknowledged += 1
-                answer = self.waiting.sent(record.partition, record.offset, is_check_in=message.is_check_in)
-                if answer is not None:
-                    self._tell(answer)
+            if future is not None:
+                try:
+                    await self._arrived(message, future)
+                except (errors.KafkaError, OSError) as exc:
+                    raise translated(exc, self._kafka) from exc
         self._under_way.popleft()
-        return done
+        return [message.fact for message, _ in batch]
 
-    def _too_large(self, error: BaseException) -> None:
-        if action_for(error) is not Action.TOO_LARGE:
-            raise translated(error, self._kafka) from error
+    async def _send_alone(self, message: Message[T]) -> None:
+        try:
+            await self._arrived(message, await self._sent(message))
+        except (errors.KafkaError, OSError) as exc:
+            if action_for(exc) is not Action.TOO_LARGE:
+                raise translated(exc, self._kafka) from exc
+            self.refused += 1
+            await self.close()
+
+    async def _sent(self, message: Message[T]) -> asyncio.Future[Any]:
+        if self._producer is None:
+            limits = {"max_batch_size": min(BATCH_BYTES, self._surely_bytes), "linger_ms": LINGER_MS}
+            self._producer = AIOKafkaProducer(**producer_options(self._kafka) | limits)
+            await started(self._kafka, self._producer)
+        sent: asyncio.Future[Any] = await bounded(
+            self._producer.send(self._topic, message.value, key=message.key), self._kafka.request_timeout_seconds
+        )
+        return sent
+
+    async def _arrived(self, message: Message[T], sent: asyncio.Future[Any]) -> None:
+        async with asyncio.timeout(self._kafka.request_timeout_seconds):
+            record = await asyncio.shield(sent)
+        self.acknowledged += 1
+        if record.offset < 0:
+            return  # it arrived before, and the broker no longer knows where
+        answer = self.waiting.sent(record.partition, record.offset, is_check_in=message.is_check_in)
+        if answer is not None:
+            self._tell(answer)
+
+    async def close(self) -> None:
+        if self._producer is not None:
+            producer, self._producer = self._producer, None
+            await stopped(self._kafka, producer.stop)
 
     async def watch(self, milliseconds: int = POLL_MS) -> int:
         """Read answers for a moment; how many were ours."""
@@ -210,20 +232,25 @@ async def feeding(kafka: Kafka, *, watch: bool, tell: Callable[[Told | Dead], No
     """Feed the first topic of check-ins, from now on. ConfigError: it is not there, or not allowed."""
     topic = kafka.topics.check_ins[0]
     answers = (kafka.topics.verdicts, kafka.topics.dead_letters) if watch else ()
-    async with connected(kafka) as admin:
+    async with AsyncExitStack() as held:
+        admin = await held.enter_async_context(connected(kafka))
         known = await admin.needed((topic, *answers))
-    producer = AIOKafkaProducer(**producer_options(kafka) | {"max_batch_size": BATCH_BYTES, "linger_ms": LINGER_MS})
-    try:
-        await started(kafka, producer)
-        if not watch:
-            yield Feed(kafka, topic, producer, None, tell=tell)
-            return
-        async with opened(kafka) as watcher:
+        watcher = await held.enter_async_context(opened(kafka)) if watch else None
+        if watcher is not None:
             partitions = [TopicPartition(name, number) for name in answers for number in range(known[name].partitions)]
             ends = await asked(kafka, lambda: watcher.end_offsets(partitions))
             watcher.assign(partitions)
             for partition, end in ends.items():
                 watcher.seek(partition, end)
-            yield Feed(kafka, topic, producer, watcher, tell=tell)
-    finally:
-        await stopped(kafka, producer.stop)
+        feed: Feed[Any] = Feed(kafka, topic, watcher, surely_bytes=await _surely_bytes(admin, topic), tell=tell)
+        held.push_async_callback(feed.close)
+        yield feed
+
+
+async def _surely_bytes(admin: Admin, topic: str) -> int:
+    """As much as the topic takes for certain, with what is written around it."""
+    try:
+        told = (await admin.settings([topic]))[topic]["max.message.bytes"]
+    except ConfigError:  # to read settings needs a permission of its own
+        told = str(DEFAULT_BYTES)
+    return max(1, int(int(told) * 0.9) - AROUND_BYTES)

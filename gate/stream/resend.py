@@ -7,11 +7,9 @@ sent and not yet noted is sent again then, which the gate answers as it did befo
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
-from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition, errors
 
@@ -49,23 +47,24 @@ async def resend(
         counts: Counter[str] = Counter()
         async for records in letters.batches():
             for first in range(0, len(records), NOTED_LETTERS):
-                done: list[tuple[Letter, asyncio.Future[Any] | str]] = []
+                done: list[Letter] = []
                 for letter in map(read_letter, records[first : first + NOTED_LETTERS]):
                     if not chosen(letter, reasons=reasons, names=names):
                         continue
-                    is_new = letter.record.offset >= await notes.position(letter)
-                    done.append((letter, await post.send(letter) if is_new else BEFORE))
-                for letter, outcome in done:
-                    told = outcome if isinstance(outcome, str) else await post.delivered(outcome)
-                    counts[told] += 1
-                    tell(letter, told)
+                    outcome = BEFORE
+                    if letter.record.offset >= await notes.position(letter):
+                        outcome = await post.send(letter)
+                        done.append(letter)
+                    counts[outcome] += 1
+                    tell(letter, outcome)
                 if not dry_run:
-                    await notes.note([letter for letter, outcome in done if outcome != BEFORE])
+                    await notes.note(done)
         return counts
 
 
 class Post:
-    """Finds originals, and sends them."""
+    """Finds originals, and sends them one by one: whatever shared a request with one that is too large would be refused
+    with it, and a producer that was refused something is of no more use."""
 
     def __init__(self, kafka: Kafka, held: AsyncExitStack, *, dry_run: bool) -> None:
         self._kafka = kafka
@@ -73,49 +72,43 @@ class Post:
         self._dry_run = dry_run
         self._producer: AIOKafkaProducer | None = None
         self._finder: AIOKafkaConsumer | None = None
+        held.push_async_callback(self.close)
 
-    async def send(self, letter: Letter) -> asyncio.Future[Any] | str:
-        """The delivery that is under way, or why there is none."""
+    async def send(self, letter: Letter) -> str:
+        """What became of it: it was acknowledged, or why not."""
         place = letter.told.place if letter.told else None
         if place is None or place.topic not in self._kafka.topics.check_ins:
             return ELSEWHERE
         original = original_of(letter) or await self._find(letter)
         if original is None:
             return GONE
-        if self._dry_run:
-            return SENT
-        return await self._send(original)
+        return SENT if self._dry_run else await self._send(original)
 
     async def _find(self, letter: Letter) -> Outgoing | None:
         if self._finder is None:
             self._finder = await self._held.enter_async_context(opened(self._kafka))
         return await original_at(self._kafka, self._finder, letter)
 
-    async def _send(self, original: Outgoing) -> asyncio.Future[Any] | str:
+    async def _send(self, original: Outgoing) -> str:
         if self._producer is None:
             self._producer = AIOKafkaProducer(**producer_options(self._kafka))
-            self._held.push_async_callback(stopped, self._kafka, self._producer.stop)
             await started(self._kafka, self._producer)
+        sending = self._producer.send_and_wait(
+            original.topic, original.value, key=original.key, headers=list(original.headers)
+        )
         try:
-            sent: asyncio.Future[Any] = await bounded(
-                self._producer.send(original.topic, original.value, key=original.key, headers=list(original.headers)),
-                self._kafka.request_timeout_seconds,
-            )
+            await bounded(sending, self._kafka.request_timeout_seconds)
         except (errors.KafkaError, OSError) as exc:
-            return self._refused(exc)
-        return sent
-
-    async def delivered(self, sent: asyncio.Future[Any]) -> str:
-        try:
-            await asyncio.wait_for(sent, self._kafka.request_timeout_seconds)
-        except (errors.KafkaError, OSError) as exc:
-            return self._refused(exc)
+            if action_for(exc) is not Action.TOO_LARGE:
+                raise translated(exc, self._kafka) from exc
+            await self.close()
+            return TOO_LARGE
         return SENT
 
-    def _refused(self, error: BaseException) -> str:
-        if action_for(error) is Action.TOO_LARGE:
-            return TOO_LARGE
-        raise translated(error, self._kafka) from error
+    async def close(self) -> None:
+        if self._producer is not None:
+            producer, self._producer = self._producer, None
+            await stopped(self._kafka, producer.stop)
 
 
 class Notes:

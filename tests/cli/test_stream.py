@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,6 +237,18 @@ def test_an_original_that_is_gone_is_told(stream: Stream) -> None:
     beyond["place"]["offset"] = 10**9
     stream.send(Outgoing(stream.topics.dead_letters, b"k", json.dumps(beyond).encode(), []))
     assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone, 1 sent\n"
+
+
+def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on(stream: Stream, fresh: Fresh) -> None:
+    stream.bury(b"no json", random.Random(5).randbytes(5000), b"no json either")
+    small = fresh.topic("small", max_message_bytes="1000")
+    moved = Stream(stream.brokers, stream.group, Topics(check_ins=(small,), dead_letters=fresh.topic("dead")))
+    for record in stream.read(stream.topics.dead_letters, 3):
+        letter = json.loads(record.value)
+        letter["place"]["topic"] = small
+        stream.send(Outgoing(moved.topics.dead_letters, b"k", json.dumps(letter).encode(), []))
+    assert done("deadletters", "replay", *moved.options, code=1) == "2 sent, 1 too large to send\n"
+    assert [record.value for record in moved.read(small, 2)] == [b"no json", b"no json either"]
 
 
 # Rebuild

@@ -1,0 +1,286 @@
+"""`gate replay`: archives of real files, into an index and through a real broker; killed, interrupted and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gate.archive.tally import Tally
+from gate.cli import main
+from gate.cli.replay import PROGRESS_SECONDS, Progress
+from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
+from gate.limits import Limits
+from gate.model import Relation
+from gate.stream.events import Record, read_record
+from gate.stream.reading import reading
+from gate.stream.settings import Kafka
+from gate.wire import Arrival, CheckInEvent
+from load.brokers import Fresh, KafkaServer
+from load.servers import until
+
+CANARY = "marmalade"
+EDITED = LIGHTHOUSE.replace("three summers", "four summers")
+
+
+@pytest.fixture(autouse=True)
+def state(empty_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A state folder of the test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def gate(*arguments: str | Path, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)], input=stdin)
+
+
+def summary(*arguments: str | Path, code: int = 0, stdin: bytes | None = None) -> dict[str, Any]:
+    result = gate("replay", *arguments, "--json", stdin=stdin)
+    assert result.exit_code == code, result.output
+    told: dict[str, Any] = json.loads(result.stdout)
+    return told
+
+
+def event(document_id: str, text: str, **more: Any) -> bytes:
+    return json.dumps({"document_id": document_id, "text": text, **more}).encode() + b"\n"
+
+
+@pytest.fixture
+def archive() -> Path:
+    folder = Path("archive")
+    (folder / "letters").mkdir(parents=True)
+    (folder / "bread.txt").write_text(BREAD)
+    (folder / "letters" / "light.txt").write_text(LIGHTHOUSE)
+    (folder / "letters" / "wide.txt").write_text(EDITED, encoding="utf-16")
+    (folder / "more.jsonl.gz").write_bytes(
+        gzip.compress(event("copy", BREAD.upper()) + event("bridge", BRIDGE) + CANARY.encode() + b"\n")
+    )
+    (folder / "photo.png").write_bytes(b"\x89PNG\0\0" + CANARY.encode())
+    (folder / "sub.jsonl").write_bytes(b'{"document_id": "bridge", "type": "delete"}\n' + event("again", BRIDGE))
+    return folder
+
+
+# Into an index
+
+
+def test_an_archive_is_judged_in_the_order_of_its_names(archive: Path) -> None:
+    told = summary(archive, "--index", "kept.sqlite", code=1)
+    assert told["relations"] == {"new": 4, "exact": 1, "near": 1}
+    assert told["families"] == [{"first": "bread.txt", "documents": 2}, {"first": "letters/light.txt", "documents": 2}]
+    assert told["unreadable"] == {
+        "bad_json": {"count": 1, "examples": ["more.jsonl.gz:3"]},
+        "binary": {"count": 1, "examples": ["photo.png"]},
+    }
+    assert (told["read"], told["deletes"], told["sent"]) == (7, 1, 7)
+    [verdict] = [
+        json.loads(line) for line in gate("explain", "again", "--index", "kept.sqlite", "--json").stdout.splitlines()
+    ]
+    assert verdict["relation"] == "new"  # the delete came before it
+
+
+def test_people_are_told_the_same_and_no_text(archive: Path) -> None:
+    result = gate("replay", archive, "--index", "kept.sqlite")
+    assert result.exit_code == 1
+    assert "skipped: photo.png: is not a text file; extract its text first" in result.stderr
+    assert "near" in result.stdout
+    assert "letters/light.txt          2" in result.stdout
+    assert CANARY not in result.output
+    assert gate("replay", archive, "--index", "kept.sqlite", "--quiet", "--set", "limits.max_matches=3").stdout == ""
+
+
+def test_a_dry_run_reads_everything_and_leaves_nothing(archive: Path, state: Path) -> None:
+    told = summary(archive, "--index", "kept.sqlite", "--dry-run", code=1)
+    assert (told["read"], told["sent"], told["relations"]) == (7, 0, {})
+    assert told["unreadable"]["binary"]["count"] == 1
+    assert not Path("kept.sqlite").exists()
+    assert not state.exists()
+
+
+def test_what_is_done_is_left_out_by_resume_and_judged_alike_without(archive: Path) -> None:
+    before = summary(archive, "--index", "kept.sqlite", code=1)
+    assert summary(archive, "--index", "kept.sqlite", "--resume", code=1)["read"] == 0
+    (archive / "bread.txt").write_text(BRIDGE)
+    resumed = summary(archive, "--index", "kept.sqlite", "--resume", code=1)
+    assert (resumed["read"], resumed["done_before"]) == (1, 4)
+    (archive / "bread.txt").write_text(BREAD)
+    assert summary(archive, "--index", "kept.sqlite", code=1)["judged"] == before["judged"]
+
+
+def test_standard_input_is_replayed_and_resumed_by_its_lines() -> None:
+    lines = [event(f"{n}", f"{BREAD} {n}") for n in range(5)]
+    assert summary("-", "--index", "kept.sqlite", stdin=gzip.compress(b"".join(lines[:3])))["read"] == 3
+    assert summary("-", "--index", "kept.sqlite", "--resume", stdin=b"".join(lines))["read"] == 2
+
+
+def test_an_index_beside_the_documents_is_none_of_them(archive: Path) -> None:
+    told = summary(archive, "--index", archive / "kept.sqlite", "--journal", archive / "notes", code=1)
+    assert told["unreadable"]["binary"] == {"count": 1, "examples": ["photo.png"]}
+    assert told["read"] == 7
+
+
+def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
+    both = gate("replay", archive, "--index", "a.sqlite", "--kafka", "localhost:1")
+    assert "give --kafka or --index, not both" in both.stderr
+    assert gate("replay", "nowhere", "--index", "a.sqlite").exit_code == 2
+    Path("text").write_text("text")
+    other = gate("replay", archive, "--index", "a.sqlite", "--journal", "text", "--resume")
+    assert other.exit_code == 2
+    assert "no journal of a replay" in other.stderr
+
+
+def test_progress_tells_the_rate_the_time_left_and_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    moments = iter([100.0, 100.0, 100.0 + PROGRESS_SECONDS / 2, 100.0 + PROGRESS_SECONDS, 101.0 + PROGRESS_SECONDS])
+    tally = Tally(read=500)
+    tally.judge(Relation.NEAR, "a", similar=True)
+    bar = Progress(tally, 4_000_000, shown=True, clock=lambda: next(moments))
+    for _ in range(3):
+        bar.update(1_000_000)
+    assert capsys.readouterr().err == "500 documents, 50/s: 1 near, 0:00:30 left\n"
+
+
+# Through a topic
+
+
+class Topic:
+    """The topics of one test, and what is in that of check-ins."""
+
+    def __init__(self, brokers: str, fresh: Fresh) -> None:
+        self.brokers = brokers
+        self.names = {
+            "kafka_topics": fresh.topic("in", partitions=3),
+            "kafka_verdict_topic": fresh.topic("out"),
+            "kafka_dead_letter_topic": fresh.topic("dead"),
+            "kafka_group": fresh.group(),
+        }
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ("--kafka", self.brokers, *(w for key, name in self.names.items() for w in ("--set", f"{key}={name}")))
+
+    def records(self) -> list[Record]:
+        async def read() -> list[Record]:
+            async with reading(Kafka(brokers=self.brokers), [self.names["kafka_topics"]]) as found:
+                return [record async for batch in found.batches() for record in batch]
+
+        return asyncio.run(read())
+
+    def events(self) -> list[Any]:
+        arrived = [read_record(record, limits=Limits()) for record in self.records()]
+        return [one.event for one in arrived if isinstance(one, Arrival)]
+
+
+@pytest.fixture
+def topic(kafka: KafkaServer, fresh: Fresh) -> Topic:
+    return Topic(kafka.brokers, fresh)
+
+
+@pytest.fixture
+def worker(topic: Topic) -> Iterator[None]:
+    """A gate at work on the topics."""
+    command = [sys.executable, "-m", "gate", "run", *topic.options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def test_documents_go_to_the_topic_with_their_ids_as_keys_and_their_dates(archive: Path, topic: Topic) -> None:
+    told = summary(archive, *topic.options, "--wait", "0", "--source", "old shelf", code=1)
+    assert (told["sent"], told["unanswered"]) == (7, 6)
+    found = {record.key: record for record in topic.records()}
+    assert set(found) == {b"bread.txt", b"letters/light.txt", b"letters/wide.txt", b"copy", b"bridge", b"again"}
+    events = [event for event in topic.events() if isinstance(event, CheckInEvent)]
+    assert {event.document_id: event.text for event in events}["letters/wide.txt"] == EDITED
+    assert all(event.checked_in_at is not None and event.source == "old shelf" for event in events)
+
+
+@pytest.mark.usefixtures("worker")
+def test_the_verdicts_on_what_was_sent_are_counted(archive: Path, topic: Topic) -> None:
+    (archive / "sub.jsonl").write_bytes(event("same", BREAD))
+    told = summary(archive, *topic.options, "--wait", "60", code=1)
+    assert told["judged"] == 6
+    assert told["unanswered"] == 0
+    assert sum(family["documents"] for family in told["families"]) == 5  # which was first depends on the partitions
+    again = summary(archive, *topic.options, "--wait", "60", code=1)
+    assert again["relations"] == told["relations"]  # nobody finds himself
+
+
+def journal_lines(state: Path) -> int:
+    return sum(len(path.read_bytes().splitlines()) for path in state.glob("gate/*.journal"))
+
+
+def started(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "gate", "replay", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def large(count: int) -> Path:
+    Path("large").mkdir()
+    for n in range(count // 2):
+        Path("large", f"{n:04}.txt").write_text(f"{n} {BREAD[:40]}")
+    Path("large", "more.jsonl").write_bytes(b"".join(event(f"line {n}", BREAD[:40]) for n in range(count // 2)))
+    return Path("large")
+
+
+@pytest.mark.parametrize("to_topic", [True, False])
+def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path, to_topic: bool) -> None:
+    archive = large(1000)
+    target = (*topic.options, "--wait", "0") if to_topic else ("--index", "kept.sqlite")
+    for kill in range(3):
+        before = journal_lines(state)
+        process = started(archive, *target, "--rate", "200", *(["--resume"] if kill else []))
+        try:
+            until(lambda before=before: journal_lines(state) > before + 2, "nothing was noted")  # type: ignore[misc]
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.wait()
+    told = summary(archive, *target, "--resume")
+    assert 0 < told["read"] < 1000
+    wanted = {f"{n:04}.txt" for n in range(500)} | {f"line {n}" for n in range(500)}
+    if to_topic:
+        sent = Counter(event.document_id for event in topic.events())
+        assert set(sent) == wanted
+        assert sent.total() < 2000  # and not all of it again and again
+    else:
+        [info] = [json.loads(gate("index", "info", "--index", "kept.sqlite", "--json").stdout)]
+        assert info["documents"] == 1000
+    assert summary(archive, *target, "--resume")["read"] == 0
+
+
+def test_an_interrupted_replay_has_noted_all_that_it_has_sent(topic: Topic, state: Path) -> None:
+    archive = large(1000)
+    process = started(archive, *topic.options, "--wait", "0", "--rate", "100")
+    try:
+        until(lambda: journal_lines(state) > 2, "nothing was noted")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+    sent = len(topic.records())
+    assert summary(archive, *topic.options, "--wait", "0", "--resume")["read"] == 1000 - sent
+    assert len(topic.records()) == 1000
+
+
+def test_a_document_that_the_topic_does_not_take_is_told_and_the_rest_goes_on(topic: Topic, fresh: Fresh) -> None:
+    topic.names["kafka_topics"] = fresh.topic("small", max_message_bytes="2000")
+    lines = (
+        event("a", "text")
+        + event("b", "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(3000)))
+        + event("c", "text")
+    )
+    Path("e.jsonl").write_bytes(lines)
+    told = summary("e.jsonl", *topic.options, "--wait", "0", code=1)
+    assert told["dead_lettered"] == {"too_large_for_topic": 1}
+    assert [record.key for record in topic.records()] == [b"a", b"c"]
