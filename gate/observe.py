@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import platform
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -361,14 +361,22 @@ class ProcessFacts(Collector):
         cpu = CounterMetricFamily("gate_worker_cpu_seconds", "CPU time that a worker has used.", labels=["worker"])
         memory = GaugeMetricFamily("gate_worker_memory_bytes", "Memory that a worker holds.", labels=["worker"])
         started = GaugeMetricFamily("gate_worker_start_time_seconds", "When a worker began.", labels=["worker"])
-        ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+        ticks, page, booted_at = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE"), _booted_at()
         for worker, pid in self._processes().items():
             try:
                 fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                age = float(Path("/proc/uptime").read_text().split()[0]) - int(fields[19]) / ticks
-            except (OSError, IndexError, ValueError):
+            except OSError:
                 continue  # it is gone, or this is no Linux
             cpu.add_metric([worker], (int(fields[11]) + int(fields[12])) / ticks)
             memory.add_metric([worker], int(fields[21]) * page)
-            started.add_metric([worker], time.time() - age)
+            started.add_metric([worker], booted_at + int(fields[19]) / ticks)
         yield from (cpu, memory, started)
+
+
+@cache
+def _booted_at() -> int:
+    """Of the machine, in Unix seconds: the same number whoever asks and whenever, so that a start time stays put."""
+    for line in Path("/proc/stat").read_text().splitlines():
+        if line.startswith("btime "):
+            return int(line.split()[1])
+    return 0

@@ -89,6 +89,7 @@ def run(
 async def _alone(work: Work, settings: object, serving: Serving) -> int:
     observer, readiness = Observer(), Readiness()
     observer.registry.register(ProcessFacts(lambda: {"0": os.getpid()}))
+    Oversight(observer.registry, workers=1).began(0, os.getpid(), again=False)
     post = Post(number=0, observer=observer, readiness=readiness)
     if serving.http_port is None:
         return await _work(work, settings, post)

@@ -6,6 +6,7 @@ import bisect
 import logging
 import math
 import os
+import time
 from typing import Any
 
 import pytest
@@ -241,6 +242,8 @@ def test_a_process_is_known_by_its_cpu_and_memory_and_a_dead_one_is_left_out() -
     assert [sample.labels["worker"] for sample in metrics["gate_worker_cpu_seconds"].samples] == ["0"]
     [memory] = metrics["gate_worker_memory_bytes"].samples
     assert memory.value > 10e6
+    [started] = metrics["gate_worker_start_time_seconds"].samples
+    assert 0 <= time.time() - started.value < 24 * 3600
 
 
 def test_a_worker_is_ready_when_its_consumer_and_all_parts_are() -> None:

@@ -235,6 +235,7 @@ def test_one_worker_needs_no_supervisor() -> None:
     with play("steady", "--workers", "1") as scene:
         assert scene.event("worker.started")["pid"] == scene.process.pid
         scene.until(lambda: scene.metric("gate_verdicts_total") > 5)
+        assert scene.metric("gate_workers_running") == scene.metric("gate_workers_wanted") == 1
         assert scene.metric("gate_worker_memory_bytes", worker="0") > 10e6
         scene.process.terminate()
         assert scene.end() == 0
