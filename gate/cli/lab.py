@@ -178,11 +178,11 @@ def _command(experiment: Experiment) -> click.Command:
         )
         click.echo(f"see {written[0]}")
 
+    repeats = experiment.repeats.rstrip(".")
     command = click.command(
         experiment.name,
-        help=f"{experiment.title}.\n\nRepeats {experiment.paper}, {experiment.repeats}."
-        if experiment.paper != "-"
-        else f"{experiment.title}.\n\n{experiment.repeats}.",
+        help=f"{experiment.title}.\n\n"
+        + (f"{repeats}." if experiment.paper == "-" else f"Repeats {experiment.paper}, {repeats}."),
         short_help=experiment.title if experiment.paper == "-" else f"{experiment.paper}, {experiment.repeats}",
         context_settings={"max_content_width": HELP_WIDTH},
     )(work)

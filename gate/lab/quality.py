@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from gate.core import windowed
 from gate.core.methods import method_of
 from gate.core.plan import IDENTITY_BYTES, POSTING_BYTES
 from gate.core.profile import Profile
@@ -125,8 +126,11 @@ def distinct(prints: dict[str, NDArray[np.uint64]]) -> dict[str, NDArray[np.uint
 def cost(profile: Profile, found: Judged, documents: int) -> Row:
     bodies = sum(map(len, found.bodies)) / documents
     postings = len(method_of(profile).postings(found.bodies)) / documents
+    seen = (
+        f"windows of {profile.window}" if profile.method in windowed.NAMES else f"{profile.stream} in {profile.gram}s"
+    )
     return {
-        "how": f"{profile.method}, {profile.stream} in {profile.gram}s",
+        "how": f"{profile.method}, {seen}",
         "signature, bytes": round(bodies),
         "index, bytes": round(IDENTITY_BYTES + bodies + POSTING_BYTES * postings),
         "signing, ms": found.signing / documents * 1000,
@@ -177,7 +181,8 @@ def method_table(scores: dict[str, PairScores], costs: dict[str, Row], missing: 
         name="methods",
         title="What is called alike, and what it takes",
         rows=rows,
-        note="Recall and precision are of pairs; precision is the share of pairs called alike with J >= .5. Time is of "
+        note="Recall and precision are of pairs; precision is the share of pairs called alike with J >= .5, so that "
+        "parts of larger documents, which a profile with a threshold of containment finds, count as false. Time is of "
         "the processor, a document, and a peer's holds signing and finding. Bytes are a document's, as the index is "
         "defined; what a store needs beyond comes on top.",
     )

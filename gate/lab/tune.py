@@ -265,6 +265,7 @@ def tried_table(fit: Sequence[Tried], wanted: Wanted) -> Table:
             "finds by": found_by(one.profile),
             "recall": one.recall,
             "precision": one.precision,
+            "pairs compared": one.met,
             "bytes": one.size,
             f"candidates at {wanted.size:,}": one.candidates,
             "ms": one.seconds * 1000,

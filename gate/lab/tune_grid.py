@@ -47,6 +47,7 @@ class Tried:
     profile: Profile
     recall: Found  # of pairs from `at` on, WIDTH wide
     precision: Found  # of all pairs called alike
+    met: int  # pairs that were brought together
     candidates: float  # strangers to compare at a look-up in an index of the wanted size
     size: int  # bytes a document
     seconds: float  # of the processor, a document
@@ -187,6 +188,7 @@ class Bench:
             profile=profile,
             recall=Found(hard, self.hard),
             precision=Found(int((jaccard >= LEAST).sum()), len(jaccard)),
+            met=len(met),
             candidates=max(rate * self.wanted.size, expected.expected_candidates),
             size=sum(expected.bytes_per_document.values()),
             seconds=seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lab_samples import strangers
+from msgspec.structs import replace
 
 from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
@@ -76,6 +77,12 @@ def test_every_pair_of_fingerprints_is_counted_by_its_distance() -> None:
 def test_a_stranger_is_not_called_a_variant() -> None:
     text, stranger = strangers(2, words=400).texts
     assert called(BUILT_IN["standard"], text, [text, stranger, text + " more"]).tolist() == [True, False, True]
+
+
+def test_a_variant_that_meets_its_original_and_is_not_like_enough_is_not_found() -> None:
+    text = strangers(1, words=400).texts[0]
+    strict = replace(BUILT_IN["standard"], name="strict", resemblance=1.0)
+    assert called(strict, text, [text, text.replace(" ", " more ", 40)]).tolist() == [True, False]
 
 
 def test_one_document_is_enough() -> None:

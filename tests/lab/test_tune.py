@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from lab_samples import strangers
+from msgspec import structs
 
 from gate.core.methods import method_of
 from gate.core.profile import Profile
@@ -15,9 +16,10 @@ from gate.errors import ConfigError
 from gate.lab.cautions import cautions
 from gate.lab.frame import Found, quietly
 from gate.lab.planting import with_copies
+from gate.lab.scores import firsts, judged
 from gate.lab.truth import Documents
 from gate.lab.tune import Tuned, TuneOptions, check, prove, ranked, toml, tune
-from gate.lab.tune_grid import RADII, Tried, Wanted, looks, measure, sure
+from gate.lab.tune_grid import RADII, Bench, Tried, Wanted, looks, measure, sure
 
 WANTED = Wanted(recall=0.9, at=0.8, precision=0.99, size=1000)
 
@@ -27,6 +29,7 @@ def tried(*, recall: int = 100, precise: int = 100, candidates: float = 1.0, siz
         profile=Profile(name="tuned"),
         recall=Found(recall, 100),
         precision=Found(precise, 100),
+        met=100,
         candidates=candidates,
         size=size,
         seconds=ms / 1000,
@@ -63,13 +66,37 @@ def documents() -> Documents:
 
 
 def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Documents) -> None:
-    """Of every method: recall and precision of the grid are those of the profile run by itself."""
+    """Of every method: what meets, what is found and what is false are those of the profile run by itself."""
     found = list(measure(documents, Profile(name="tuned"), WANTED))
     kinds = {one.profile.method: one for one in found if one.recall.found}
     assert set(kinds) == {"simhash", "minhash", "hybrid"}
     for one in (*kinds.values(), found[0], found[len(RADII) + 2]):
-        again = prove(documents, one.profile, WANTED)
+        again, run = prove(documents, one.profile, WANTED), judged(documents, one.profile)
         assert (again.recall, again.precision) == (one.recall, one.precision), one.profile
+        assert int(firsts(documents, run.left, run.right).sum()) == one.met, one.profile
+
+
+def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Documents) -> None:
+    banded = [one for one in measure(documents, Profile(name="tuned"), WANTED) if one.profile.resemblance is not None]
+    for one in banded[:6]:
+        assert sure(one.recall) >= WANTED.recall
+        higher = structs.replace(one.profile, resemblance=(one.profile.resemblance or 0.0) + 0.025)
+        assert sure(prove(documents, higher, WANTED).recall) < WANTED.recall
+
+
+def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(documents: Documents) -> None:
+    """With one band of many rows next to nothing meets but by its fingerprint."""
+    profile = Profile(name="tuned", method="minhash", bins=64, bands=1, rows=8)
+    bench = Bench(documents, WANTED)
+    bodies, seconds = bench.signed(profile)
+    met = bench.met(profile, bodies, seconds)
+    prints = bench.near(Profile(name="tuned", method="simhash", resemblance=None, radius=12))
+    both = bench.joined(profile, bodies, met, prints)
+    run = judged(documents, structs.replace(profile, method="hybrid", radius=12))
+    among = firsts(documents, run.left, run.right)
+    assert len(both.measure) > len(met.measure)
+    pairs = {(int(a), int(b)) for a, b in zip(both.pairs.left, both.pairs.right, strict=True)}
+    assert pairs == set(zip(run.left[among].tolist(), run.right[among].tolist(), strict=True))
 
 
 def test_every_way_of_looking_is_a_profile_that_works() -> None:
