@@ -24,6 +24,7 @@ from gate.limits import Limits
 from gate.observe import Observer, Readiness
 from gate.stream import unpacking
 from gate.stream.absence import Absence, Backoff
+from gate.stream.admin import asked, started, stopped
 from gate.stream.broker import Action, action_for, bounded, code_of, consumer_options, translated
 from gate.stream.desk import Batch, Desk, cut
 from gate.stream.lanes import Lanes
@@ -131,14 +132,13 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             rebalance = self._working.drain_seconds + self._kafka.session_timeout_seconds
             consumer = AIOKafkaConsumer(**consumer_options(self._kafka, rebalance_seconds=rebalance))
             try:
-                await bounded(consumer.start(), 2 * self._kafka.request_timeout_seconds)
+                await started(self._kafka, consumer)
                 await self._find_topics(consumer)
             except BaseException as exc:
-                with suppress(Exception):
-                    await bounded(consumer.stop(), self._kafka.request_timeout_seconds)
-                if not isinstance(exc, Exception) or action_for(exc) is not Action.RETRY:
-                    raise translated(exc, self._kafka) if isinstance(exc, Exception) else exc from exc
-                self._broker.noted(code_of(exc))
+                await stopped(self._kafka, consumer.stop)
+                if not isinstance(exc, Unavailable):
+                    raise
+                self._broker.noted(exc.code)
                 await backoff.wait()
             else:
                 break
@@ -158,7 +158,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _find_topics(self, consumer: Any) -> None:
         """A topic that is not there would be waited for without a word."""
-        there = await bounded(consumer.topics(), 2 * self._kafka.request_timeout_seconds)
+        there = await asked(self._kafka, consumer.topics)
         topics = self._kafka.topics
         needed = (*topics.check_ins, topics.verdicts, topics.dead_letters, topics.accepted, topics.quarantine)
         missing = sorted({topic for topic in needed if topic is not None} - set(there))
@@ -181,8 +181,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             self._outbox.revoked(held)
             await self._outbox.close()
         if self._consumer is not None:
-            with suppress(Exception):  # with the broker away, nobody hears the good-bye
-                await bounded(self._consumer.stop(), self._kafka.request_timeout_seconds)
+            await stopped(self._kafka, self._consumer.stop)
         with suppress(Exception):
             await bounded(self._on(self._judge, self._desk.close), self._kafka.request_timeout_seconds)
         for executor in (self._signer, self._judge):
