@@ -22,7 +22,7 @@ from gate.stream.events import Outgoing, dead_letter, read_record
 from gate.stream.settings import Topics
 from gate.wire import Rejected
 from load.brokers import Fresh, Guard, KafkaServer, kafka_server
-from load.servers import free_ports
+from load.servers import Certificates, certificates, free_ports
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -285,10 +285,11 @@ COMMANDS = (
     ("deadletters", "list"),
     ("deadletters", "replay"),
     ("index", "rebuild", "--from-topic", "--index", "new.sqlite"),
+    ("replay", "."),
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS[:-1], ids=" ".join)
 def test_without_brokers_every_command_says_how_to_name_them(command: tuple[str, ...]) -> None:
     result = gate(*command)
     assert result.exit_code == 2
@@ -311,26 +312,49 @@ def test_a_missing_topic_is_named(command: tuple[str, ...], kafka: KafkaServer, 
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[KafkaServer]:
-    with kafka_server(guard=Guard(users={"admin": "sesame", "guest": "guest"})) as server:
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def guarded(certified: Certificates) -> Iterator[KafkaServer]:
+    guard = Guard(certificates=certified, users={"admin": "sesame", "guest": "guest"}, mechanism="SCRAM-SHA-512")
+    with kafka_server(guard=guard) as server:
         yield server
 
 
-def as_user(name: str, password: str, server: KafkaServer, *command: str) -> Result:
-    given = ("--kafka", server.brokers, "--set", "kafka_security=SASL_PLAINTEXT", "--set", f"kafka_username={name}")
-    return gate(*command, *given, GATE_KAFKA_PASSWORD=password)
+def as_user(name: str, password: str, server: KafkaServer, authority: Path, *command: str) -> Result:
+    given = {
+        "kafka_security": "SASL_SSL",
+        "kafka_sasl_mechanism": "SCRAM-SHA-512",
+        "kafka_username": name,
+        "kafka_ca_file": str(authority),
+    }
+    options = [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
+    return gate(*command, "--kafka", server.brokers, *options, GATE_KAFKA_PASSWORD=password)
 
 
-def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(guarded: KafkaServer) -> None:
-    assert as_user("admin", "sesame", guarded, "topics", "create").exit_code == 0
+def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(
+    guarded: KafkaServer, certified: Certificates
+) -> None:
+    assert as_user("admin", "sesame", guarded, certified.authority, "topics", "create").exit_code == 0
     for name, password in (("admin", "open"), ("guest", "guest")):
         for command in COMMANDS:
-            result = as_user(name, password, guarded, *command)
+            result = as_user(name, password, guarded, certified.authority, *command)
             assert result.exit_code == 2, (name, command, result.output)
             assert "refuses this user what it needs" in result.stderr
             assert "ACLs" in result.stderr
 
 
-def test_a_broker_that_wants_a_password_and_gets_none_is_told(guarded: KafkaServer) -> None:
+def test_a_broker_that_cannot_show_a_trusted_certificate_is_told(guarded: KafkaServer, tmp_path: Path) -> None:
+    strangers = certificates(tmp_path)
+    result = as_user("admin", "sesame", guarded, strangers.authority, "lag")
+    assert result.exit_code == 2
+    assert "certificate cannot be trusted" in result.stderr
+    assert "sesame" not in result.output
+
+
+def test_a_broker_that_wants_tls_and_a_password_and_gets_neither_is_told(guarded: KafkaServer) -> None:
     result = gate("lag", "--kafka", guarded.brokers, "--set", "kafka_request_timeout_seconds=2")
     assert result.exit_code == 3
+    assert "does not answer" in result.stderr
