@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench schemas readme clean servers kafka
+.PHONY: help venv demo test check bench faults schemas readme clean servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -34,6 +34,10 @@ check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, tests
 
 bench: .venv/.bench ## measure against the peers
 	$(BIN)/python -m load.bench
+
+faults: .venv/.dev servers kafka ## the stream under faults, and hostile events: a quarter of an hour
+	$(BIN)/python -m load.faults
+	$(BIN)/python -m load.hostile
 
 schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
 	$(BIN)/python schemas/generate.py
