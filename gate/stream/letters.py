@@ -5,6 +5,7 @@ Pure, but for `original_at`, which asks the broker for a record whose letter hol
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from msgspec import UNSET
 
 from gate.stream.admin import asked
-from gate.stream.events import Outgoing, Record
+from gate.stream.events import UNPACKS_TOO_LARGE, Outgoing, Record
 from gate.stream.settings import Kafka
 from gate.wire import DeadLetter
 
@@ -68,7 +69,8 @@ def original_of(letter: Letter) -> Outgoing | None:
 
 
 async def original_at(kafka: Kafka, consumer: AIOKafkaConsumer, letter: Letter) -> Outgoing | None:
-    """The record at the place that a letter names; None where it is no longer there."""
+    """The record at the place that a letter names; None where it is no longer there, or is another one by now, as in a
+    topic that was made anew, or was never unpacked."""
     place = letter.told.place if letter.told else None
     if place is None or place.topic is None or place.partition is None or place.offset is None:
         return None
@@ -81,9 +83,15 @@ async def original_at(kafka: Kafka, consumer: AIOKafkaConsumer, letter: Letter) 
     consumer.seek(partition, place.offset)
     found = await asked(kafka, lambda: consumer.getmany(partition, timeout_ms=FETCH_MS, max_records=1))
     for record in found.get(partition, ()):
-        if record.offset == place.offset:
+        if record.offset == place.offset and _is_of(letter, record):
             return Outgoing(place.topic, record.key, record.value, list(record.headers))
     return None
+
+
+def _is_of(letter: Letter, record: Record) -> bool:
+    if record.serialized_value_size == UNPACKS_TOO_LARGE or letter.told is None:
+        return False
+    return hashlib.sha256(record.value or b"").hexdigest() == letter.told.sha256
 
 
 def chosen(letter: Letter, *, reasons: Iterable[str], names: Iterable[str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from gate.errors import Unavailable
+from gate.stream import unpacking
 from gate.stream.admin import asked, connected, started, stopped
 from gate.stream.broker import client_options
 from gate.stream.events import Record
@@ -132,6 +133,7 @@ async def reading(
 @asynccontextmanager
 async def opened(kafka: Kafka) -> AsyncIterator[AIOKafkaConsumer]:
     """A consumer without a group."""
+    unpacking.install(kafka.unpacked_bytes)
     consumer = AIOKafkaConsumer(
         **client_options(kafka),
         enable_auto_commit=False,

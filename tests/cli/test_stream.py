@@ -230,13 +230,39 @@ def test_nothing_is_sent_to_a_topic_that_is_not_read_for_check_ins(stream: Strea
     assert done("deadletters", "replay", *options, code=1) == "1 of another topic\n"
 
 
-def test_an_original_that_is_gone_is_told(stream: Stream) -> None:
+def test_an_original_that_is_gone_or_is_another_record_by_now_is_told_and_not_sent(stream: Stream) -> None:
     stream.bury(b"no json", keep_original=False)
     [letter] = stream.read(stream.topics.dead_letters, 1)
-    beyond = json.loads(letter.value)
+    beyond, other = json.loads(letter.value), json.loads(letter.value)
     beyond["place"]["offset"] = 10**9
-    stream.send(Outgoing(stream.topics.dead_letters, b"k", json.dumps(beyond).encode(), []))
-    assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone, 1 sent\n"
+    other["sha256"] = "0" * 64
+    for changed in (beyond, other):
+        stream.send(Outgoing(stream.topics.dead_letters, b"k", json.dumps(changed).encode(), []))
+    assert done("deadletters", "replay", *stream.options, code=1) == "2 original gone, 1 sent\n"
+
+
+def test_a_bomb_is_not_sent_again_and_does_not_stop_a_rebuild(stream: Stream) -> None:
+    async def send() -> None:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=stream.brokers, compression_type="gzip", max_request_size=256 * 2**20
+        )
+        async with producer:
+            await producer.send_and_wait(stream.check_ins, bytes(80 * 2**20), key=b"bomb", partition=0)
+            await producer.send_and_wait(stream.check_ins, check_in("a", BREAD), key=b"a", partition=0)
+
+    asyncio.run(send())
+    rebuilt = gate("index", "rebuild", "--from-topic", *stream.options, "--index", "new.sqlite", "--json")
+    assert lines(rebuilt.stderr)[-1] == {"summary": {"dead_lettered": 1, "new": 1}}
+    letter = {
+        "reason": "too_large",
+        "message": "",
+        "place": {"topic": stream.check_ins, "partition": 0, "offset": 0},
+        "document_id": None,
+        "sha256": "",
+        "size_bytes": 0,
+    }
+    stream.send(Outgoing(stream.topics.dead_letters, b"bomb", json.dumps(letter).encode(), []))
+    assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone\n"
 
 
 def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on(stream: Stream, fresh: Fresh) -> None:
