@@ -29,6 +29,7 @@ from gate.stream.settings import (
 )
 
 Seconds = Annotated[float, Meta(gt=0)]
+Bytes = Annotated[int, Meta(ge=1)]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 
 TOPICS: dict[str, str] = {  # the setting, and the field of `Topics`
@@ -47,11 +48,14 @@ KAFKA: dict[str, Any] = {
     "kafka_username": str,
     "kafka_session_timeout_seconds": Seconds,
     "kafka_request_timeout_seconds": Seconds,
+    "kafka_max_record_bytes": Bytes,
+    "kafka_fetch_bytes": Bytes,
+    "kafka_unpacked_bytes": Bytes,
 }
 WORKING: dict[str, Any] = {
     "delivery": Delivery,
     "on_index_unavailable": OnIndexUnavailable,
-    "batch_bytes": Annotated[int, Meta(ge=1)],
+    "batch_bytes": Bytes,
     "drain_seconds": Seconds,
 }
 SERVING: dict[str, Any] = {
