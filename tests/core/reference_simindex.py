@@ -44,7 +44,8 @@ def grams(normal: str, profile: Profile, gram: int) -> list[str]:
         return ["".join(units[i : i + gram]) for i in range(len(units) - gram + 1)]
     sequence = reference.words(normal)
     if profile.drop_stop_words:
-        sequence = [word for word in sequence if word not in stop_list(profile.stop_words)]
+        stops = stop_list(profile.stop_words)
+        sequence = [word for word in sequence if word not in stops]
     if profile.stream == "soundex":
         sequence = [reference.soundex_token(word) for word in sequence]
     if profile.drop_repeats:

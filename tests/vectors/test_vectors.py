@@ -62,8 +62,10 @@ def test_the_plain_definition_gives_the_known_bodies(profile: Profile, label: st
 
 def plain_body(normal: str, profile: Profile, secret: bytes) -> bytes:
     if profile.method == "simindex":
-        return reference_simindex.body(normal, profile, secret)
-    return reference.body(reference.features(normal, profile, secret), profile)
+        found: bytes = reference_simindex.body(normal, profile, secret)
+    else:
+        found = reference.body(reference.features(normal, profile, secret), profile)
+    return found
 
 
 def test_the_plain_definition_gives_the_known_families() -> None:
