@@ -38,6 +38,8 @@ Headers = Sequence[tuple[str, bytes]]
 
 UNPACKS_TOO_LARGE = -2  # the size of a value that was too large to unpack
 
+ORIGINAL = "gate_original_"  # what a letter puts before headers of its original that are called as its own are
+
 _CARRIED = ("traceparent", "tracestate", "baggage")
 _CLOUD_EVENTS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
 
@@ -158,10 +160,16 @@ def answers(
         yield Outgoing(onward, record.key, record.value, list(record.headers), record.offset)
 
 
+def is_own(header: str) -> bool:
+    """Whether a header of a letter is the letter's, and not its original's."""
+    return header.startswith(("ce_", "gate_")) or header == "content-type"
+
+
 def dead_letter(record: Record, rejected: Rejected, topics: Topics, *, keep_original: bool = True) -> Outgoing:
-    """With the record's own key and headers, and its original where that can be held, so that it can be sent again."""
+    """With the record's own key and headers, and its original where that can be held, so that it can be sent again.
+    Headers that the letter needs for itself are kept under other names."""
     headers = [
-        *(pair for pair in record.headers if not pair[0].startswith("ce_") and pair[0] != "content-type"),
+        *((f"{ORIGINAL}{name}" if is_own(name) else name, value) for name, value in record.headers),
         *_CLOUD_EVENTS,
         ("ce_id", str(rejected.place).encode()),
         ("ce_type", b"gate.dead_letter"),

@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from msgspec import UNSET
 
 from gate.stream.admin import asked
-from gate.stream.events import UNPACKS_TOO_LARGE, Outgoing, Record
+from gate.stream.events import ORIGINAL, UNPACKS_TOO_LARGE, Outgoing, Record, is_own
 from gate.stream.settings import Kafka
 from gate.wire import DeadLetter
 
@@ -48,23 +48,25 @@ def read_letter(record: Record) -> Letter:
         return Letter(record, None)
 
 
-def is_own(header: str) -> bool:
-    """Whether a header of a letter is the letter's, and not its original's."""
-    return header.startswith(("ce_", "gate_")) or header == "content-type"
-
-
 def original_of(letter: Letter) -> Outgoing | None:
     """The record that a letter holds, as it can be sent again; None where it holds none."""
     told = letter.told
     if told is None or told.place is None or told.place.topic is None:
         return None
+    value: bytes | None
     if told.original is not UNSET:
         value = told.original.encode()
     elif told.original_base64 is not UNSET:
         value = told.original_base64
     else:
         return None
-    headers = [pair for pair in letter.record.headers if not is_own(pair[0])]
+    if told.reason == "bad_key":
+        value = None  # it was a record without a value, which is not the same as an empty one
+    headers = [
+        (name.removeprefix(ORIGINAL), header)
+        for name, header in letter.record.headers
+        if name.startswith(ORIGINAL) or not is_own(name)
+    ]
     return Outgoing(told.place.topic, letter.record.key, value, headers)
 
 
