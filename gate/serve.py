@@ -10,7 +10,7 @@ import sys
 from gate.config import Settings
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
-from gate.index.redis.connect import is_redis_url
+from gate.index.redis.url import is_redis_url
 from gate.service import Gate
 from gate.stream.desk import Desk
 from gate.stream.worker import Worker

@@ -34,8 +34,8 @@ from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, Signed, admit, batches, run_now
 
 if TYPE_CHECKING:
-    from gate.index.redis.connect import Redising
     from gate.index.redis.link import Watcher
+    from gate.index.redis.url import Redising
 
 T = TypeVar("T")
 

@@ -5,7 +5,8 @@ documents, one in ten a near copy of an earlier one, and says of each whether so
 the whole protocol, to the verdicts, with two batches under way as a service has them; `redis-py bands` only reads and
 appends the four blocks of each fingerprint in a pipeline, verifies nothing and decides nothing. datasketch stores and
 looks up MinHash signatures as its documentation proposes, one document at a time, and in its buffered session for
-inserts; it starts from an empty index, which is to its advantage.
+inserts; it starts from an empty index, which is to its advantage. Large indexes are not claimed but written as claims
+would have left them (`load.bench_redis_stock`), but for `memory` and `templates`.
 
 Parts: `speed`, `growth`, `cluster`, `templates`, `memory`, `recall`; all by default.
 """
@@ -13,169 +14,24 @@ Parts: `speed`, `growth`, `cluster`, `templates`, `memory`, `recall`; all by def
 from __future__ import annotations
 
 import argparse
-import asyncio
+import gc
 import re
+import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
-import numpy as np
-import redis
-
-from gate.core.methods import method_of
-from gate.core.profiles import BUILT_IN
-from gate.index.claim import Claim, Index
-from gate.index.redis.connect import Redising, open_store
-from gate.index.redis.store import RedisStore
-from gate.limits import Limits
 from gate.model import CheckIn
-from gate.pipeline import Pipeline, Signed
-from gate.service import Gate, new_entry
+from gate.service import Gate
+from load.bench_redis_contenders import BATCH, COPIES, PERMUTATIONS, UNDER_WAY, Bands, Datasketch, Ours
 from load.corpus import Corpus, Kind, Planted, Recipe
 from load.measure import Contender, Report, Step, interleave
 from load.servers import RedisServer, redis_cluster, redis_server
 
-BATCH = 256
-UNDER_WAY = 2
-COPIES = 0.1
-PERMUTATIONS = 128
-FEATURES = 300
 PARTS = ("speed", "growth", "cluster", "templates", "memory", "recall")
-
-
-class Drawn:
-    """Signed documents without their texts: random bodies, and near copies of earlier ones."""
-
-    def __init__(self, profile: str, *, seed: int = 1, shared: float = 0.0) -> None:
-        self.width = method_of(BUILT_IN[profile]).room.body
-        self._rng = np.random.default_rng(seed)
-        self._earlier = np.empty((0, self.width), np.uint8)
-        self._template = self._rng.integers(0, 256, self.width, np.uint8)
-        self._shared = shared  # of the bins that every document has in common, as letters from one template do
-        self._count = 0
-
-    def batch(self, size: int = BATCH) -> list[Claim]:
-        bodies = self._rng.integers(0, 256, (size, self.width), np.uint8)
-        if self.width > 8:
-            bodies[:, 8:12] = np.frombuffer(FEATURES.to_bytes(4, "little"), np.uint8)
-            common = self._rng.random((size, self.width - 12)) < self._shared
-            bodies[:, 12:] = np.where(common, self._template[12:], bodies[:, 12:])
-        if len(self._earlier):
-            chosen = np.flatnonzero(self._rng.random(size) < COPIES)
-            bodies[chosen] = self._earlier[self._rng.integers(0, len(self._earlier), len(chosen))]
-            bodies[chosen, 0] ^= np.uint8(1)  # one bit of the fingerprint
-        self._earlier = np.concatenate([self._earlier[-4 * BATCH :], bodies])
-        contents = self._rng.bytes(16 * size)
-        flat = bodies.tobytes()
-        first, self._count = self._count, self._count + size
-        return [
-            Claim(
-                document_id=f"document-{first + i:07d}",
-                version=None,
-                content=contents[16 * i : 16 * i + 16],
-                body=flat[self.width * i : self.width * (i + 1)],
-            )
-            for i in range(size)
-        ]
-
-
-class Ours:
-    """A gate's pipeline on Redis, without the signing."""
-
-    def __init__(self, url: str, profile: str, *, expected: int, name: str | None = None, shared: float = 0.0) -> None:
-        self.runner = asyncio.Runner()
-        self.profile, self.method = BUILT_IN[profile], method_of(BUILT_IN[profile])
-        self.drawn = Drawn(profile, shared=shared)
-        self.store: RedisStore = self.runner.run(
-            open_store(
-                url,
-                profile_ref=name or self.profile.ref,
-                digest=self.profile.digest(),
-                room=self.method.room,
-                max_bucket=Limits().max_bucket,
-                settings=Redising(expected_documents=expected),
-            )
-        )
-        index = Index(self.store, self.method, self.profile, Limits(), new_entry=new_entry, together=asyncio.gather)
-        self.pipeline = Pipeline(index, self.method, self.profile)
-        self.flagged = 0
-
-    def take(self, batches: Sequence[list[Claim]]) -> None:
-        self.runner.run(self._take(batches))
-
-    async def _take(self, batches: Sequence[list[Claim]]) -> None:
-        waiting = list(reversed(batches))
-
-        async def work() -> None:
-            while waiting:
-                batch = waiting.pop()
-                verdicts = await self.pipeline.check_in(Signed((), batch, [FEATURES] * len(batch)))
-                self.flagged += sum(verdict.similar for verdict in verdicts)
-
-        await asyncio.gather(*(work() for _ in range(UNDER_WAY)))
-
-    def fill(self, count: int) -> None:
-        """Check so many documents in."""
-        for _ in range(0, count, 16 * BATCH):
-            self.take([self.drawn.batch() for _ in range(16)])
-
-    def close(self) -> None:
-        self.runner.run(self.store.close())
-        self.runner.close()
-
-
-class Bands:
-    """What a redis-py user writes first: GET and APPEND per block, in a pipeline."""
-
-    def __init__(self, server: RedisServer, prefix: str) -> None:
-        self.client = redis.Redis(host="127.0.0.1", port=server.port)
-        self.prefix = prefix
-        self.drawn = Drawn("simhash", seed=2)
-
-    def take(self, batches: Sequence[list[Claim]]) -> None:
-        for batch in batches:
-            prints = np.frombuffer(b"".join(claim.body for claim in batch), "<u8").tolist()
-            pipe = self.client.pipeline(transaction=False)
-            for number in prints:
-                for block in range(4):
-                    key = f"{self.prefix}:{block}:{number >> 16 * block & 0xFFFF:04x}"
-                    pipe.get(key)
-                    pipe.append(key, number.to_bytes(8, "little") * 2)
-            pipe.execute()
-
-    def fill(self, count: int) -> None:
-        for _ in range(0, count, 16 * BATCH):
-            self.take([self.drawn.batch() for _ in range(16)])
-
-
-class Datasketch:
-    """MinHashLSH with its Redis storage."""
-
-    def __init__(self, server: RedisServer, name: bytes, *, buffered: bool) -> None:
-        from datasketch import MinHash, MinHashLSH
-
-        storage = {"type": "redis", "basename": name, "redis": {"host": "127.0.0.1", "port": server.port}}
-        self.lsh: Any = MinHashLSH(threshold=0.7, num_perm=PERMUTATIONS, storage_config=storage)
-        self.sign: Any = MinHash
-        self.buffered = buffered
-        self.rng = np.random.default_rng(3)
-        self.count = 0
-
-    def take(self, size: int) -> None:
-        values = self.rng.integers(0, 2**32, (size, PERMUTATIONS), np.uint64)
-        signatures = [self.sign(num_perm=PERMUTATIONS, hashvalues=row, scheme="legacy") for row in values]
-        names = [f"document-{self.count + i:07d}" for i in range(size)]
-        self.count += size
-        if self.buffered:
-            with self.lsh.insertion_session(buffer_size=50_000) as session:
-                for name, signature in zip(names, signatures, strict=True):
-                    self.lsh.query(signature)
-                    session.insert(name, signature)
-            return
-        for name, signature in zip(names, signatures, strict=True):
-            if not self.lsh.query(signature):
-                self.lsh.insert(name, signature)
 
 
 def stepping(contender: Ours | Bands, batches: int, rounds: int) -> Step:
@@ -216,6 +72,19 @@ def spent(servers: Sequence[RedisServer], work: Callable[[], None], documents: i
     }
 
 
+def _watched(contender: Contender, server: RedisServer, worked: list[tuple[float, float]]) -> Step:
+    """The same step; what client and server worked for a unit of it is noted, in microseconds."""
+
+    def step(number: int) -> int:
+        client, served = time.process_time(), server_cpu([server])
+        units = contender.step(number)
+        scale = 1e6 / units
+        worked.append(((time.process_time() - client) * scale, (server_cpu([server]) - served) * scale))
+        return units
+
+    return step
+
+
 def met(ratio: float, target: float) -> str:
     return "yes" if ratio >= target else "no"
 
@@ -223,24 +92,35 @@ def met(ratio: float, target: float) -> str:
 def speed(report: Report, count: int, rounds: int) -> None:
     """Check-ins at `count` documents, beside the peers."""
     with redis_server() as server:
-        light, full = (Ours(server.url, profile, expected=count) for profile in ("simhash", "standard"))
+        light, full = (Ours(server.url, profile) for profile in ("simhash", "standard"))
         bands = Bands(server, "bands")
         plain, buffered = (Datasketch(server, name, buffered=name == b"session") for name in (b"plain", b"session"))
         for contender in (light, full, bands):
-            contender.fill(count)
+            contender.stock(count)
         few = BATCH // 4
         contenders = [
             Contender("gate simhash", stepping(light, 8, rounds)),
             Contender("gate standard", stepping(full, 4, rounds)),
             Contender("redis-py bands", stepping(bands, 4, rounds)),
-            Contender("datasketch", lambda _: plain.take(few) or few),  # type: ignore[func-returns-value]
-            Contender("datasketch session", lambda _: buffered.take(few) or few),  # type: ignore[func-returns-value]
+            Contender("datasketch", lambda _: plain.take(few)),
+            Contender("datasketch session", lambda _: buffered.take(few)),
         ]
-        timings = {t.name: t for t in interleave(contenders, rounds=rounds, reference="gate simhash")}
+        worked: dict[str, list[tuple[float, float]]] = {}
+        watched = [Contender(c.name, _watched(c, server, worked.setdefault(c.name, []))) for c in contenders]
+        timings = {t.name: t for t in interleave(watched, rounds=rounds, reference="gate simhash")}
         cost = {name: timing.microseconds for name, timing in timings.items()}
         report.add(
             f"check-ins at {count:,} documents",
-            [{"contender": name, "us each": round(us, 1), "documents/s": round(1e6 / us)} for name, us in cost.items()],
+            [
+                {
+                    "contender": name,
+                    "us each": round(us, 1),
+                    "documents/s": round(1e6 / us),
+                    "client us": round(statistics.median(client for client, _ in worked[name][1:]), 1),
+                    "server us": round(statistics.median(served for _, served in worked[name][1:]), 1),
+                }
+                for name, us in cost.items()
+            ],
         )
         asked = [
             ("simhash", "redis-py bands", 4.0),
@@ -248,11 +128,19 @@ def speed(report: Report, count: int, rounds: int) -> None:
             ("simhash", "datasketch session", 30.0),
             ("standard", "datasketch", 20.0),
         ]
+        work = {name: sum(map(statistics.median, zip(*told[1:], strict=True))) for name, told in worked.items()}
         rows = []
         for profile, peer, target in asked:
-            ratio = cost[peer] / cost[f"gate {profile}"]
+            ours = f"gate {profile}"
+            ratio = timings[ours].speed / timings[peer].speed
             rows.append(
-                {"ratio": f"{profile} to {peer}", "times": round(ratio, 1), "target": target, "met": met(ratio, target)}
+                {
+                    "ratio": f"{profile} to {peer}",
+                    "times": round(ratio, 1),
+                    "by work of client and server": round(work[peer] / work[ours], 1),
+                    "target": target,
+                    "met": met(ratio, target),
+                }
             )
         report.add("ratios", rows)
         light.close()
@@ -262,15 +150,16 @@ def speed(report: Report, count: int, rounds: int) -> None:
 def growth(report: Report, sizes: Sequence[int]) -> None:
     """Work of client and server per check-in as an index grows."""
     rows: list[dict[str, Any]] = []
-    for profile in ("simhash", "standard"):
+    for profile, size in product(("simhash", "standard"), sizes):
         with redis_server() as server:
-            ours, held = Ours(server.url, profile, expected=max(sizes)), 0
-            for size in sizes:
-                ours.fill(size - held)
-                batches = [ours.drawn.batch() for _ in range(32)]
-                told = spent([server], lambda ours=ours, batches=batches: ours.take(batches), 32 * BATCH)  # type: ignore[misc]
-                held = size + 32 * BATCH
-                rows.append({"profile": profile, "documents": size, **told})
+            ours = Ours(server.url, profile)
+            ours.stock(size)
+            ours.fill(16 * BATCH)  # what the hashes were made for is not what they grow by
+            batches = [ours.drawn.batch() for _ in range(64)]
+            gc.freeze()
+            told = spent([server], partial(ours.take, batches), 64 * BATCH)
+            rows.append({"profile": profile, "documents": size, **told})
+            print(rows[-1], file=sys.stderr)
             ours.close()
     report.add("work per check-in as the index grows", rows)
 
@@ -280,9 +169,9 @@ def cluster(report: Report, count: int, rounds: int) -> None:
     rows = []
     for profile in ("simhash", "standard"):
         with redis_server() as server, redis_cluster(3) as masters:
-            one, three = (Ours(url, profile, expected=count) for url in (server.url, masters.url))
+            one, three = (Ours(url, profile) for url in (server.url, masters.url))
             for contender in (one, three):
-                contender.fill(count)
+                contender.stock(count)
             contenders = [Contender("one", stepping(one, 8, rounds)), Contender("three", stepping(three, 8, rounds))]
             first, second = interleave(contenders, rounds=rounds, reference="one")
             rows.append(
@@ -302,13 +191,13 @@ def cluster(report: Report, count: int, rounds: int) -> None:
 
 def templates(report: Report, count: int) -> None:
     """A stream of letters from one template: they share a third of their features, and are not alike."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, shared in (("strangers", 0.0), ("templates", 0.35)):
         with redis_server() as server:
-            ours = Ours(server.url, "standard", expected=count, shared=shared)
+            ours = Ours(server.url, "standard", shared=shared)
             ours.fill(count)
             batches = [ours.drawn.batch() for _ in range(16)]
-            told = spent([server], lambda ours=ours, batches=batches: ours.take(batches), 16 * BATCH)  # type: ignore[misc]
+            told = spent([server], partial(ours.take, batches), 16 * BATCH)
             sizes = ours.runner.run(ours.store.info())
             rows.append({"stream": name, **told, "largest bucket": sizes["largest_bucket"]})
             ours.close()
@@ -322,7 +211,7 @@ def memory(report: Report, count: int) -> None:
     rows: list[dict[str, Any]] = []
     for profile, parts, target in (("simhash", ("buckets", "entries"), 200), ("standard", (), 700)):
         with redis_server() as server:
-            ours = Ours(server.url, profile, expected=count)
+            ours = Ours(server.url, profile)
             before = used_memory(server)
             ours.fill(count)
             told = ours.runner.run(ours.store.info())

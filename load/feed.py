@@ -18,8 +18,7 @@ from typing import Any, TypeVar, cast
 from gate.errors import Unavailable
 from gate.index.audit import audit
 from gate.index.deletion import postings_of
-from gate.index.redis.connect import Redising
-from gate.index.redis.link import Patience
+from gate.index.redis.url import Patience, Redising
 from gate.index.store import Record, Store
 from gate.index.walk import Walkable
 from gate.model import CheckIn, Verdict

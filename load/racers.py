@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from gate.errors import Unavailable
 from gate.index.deletion import postings_of
-from gate.index.redis.connect import Redising
+from gate.index.redis.url import Redising
 from gate.index.store import Enrolment, Registration, Store
 from gate.index.walk import Walkable
 from gate.model import CheckIn, Verdict

@@ -10,7 +10,7 @@ import pytest
 from gate.config import load_settings
 from gate.config.index import MEMORY, REDIS
 from gate.errors import ConfigError
-from gate.index.redis.connect import Redising
+from gate.index.redis.url import Redising
 
 HUSH = "correct-horse"
 
@@ -94,7 +94,7 @@ def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
     (folder / "ca.pem").touch()
     Path("gate.toml").write_text('redis_connections = 3\nredis_ca_file = "ca.pem"\nredis_allow_eviction = true\n')
     environ = {"GATE_REDIS_TIMEOUT_SECONDS": "1.5", "GATE_REDIS_USERNAME": "gate", "GATE_REDIS_CONNECTIONS": "4"}
-    flags = {"redis_expected_documents": "5000", "redis_window_days": 7, "redis_sentinel_username": "watch"}
+    flags = {"redis_window_days": "7", "redis_sentinel_username": "watch"}
     settings, told = load_settings(flags, environ)
     assert settings.redis == Redising(
         connections=4,
@@ -102,13 +102,11 @@ def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
         allow_eviction=True,
         timeout_seconds=1.5,
         username="gate",
-        expected_documents=5000,
         window_seconds=7 * 86_400.0,
         sentinel_username="watch",
     )
     assert told["redis_connections"] == (4, "GATE_REDIS_CONNECTIONS")
     assert told["redis_allow_eviction"] == (True, "gate.toml")
-    assert told["redis_expected_documents"] == (5000, "--set redis_expected_documents")
     assert told["redis_window_days"] == (7.0, "--set redis_window_days")
 
 
@@ -118,7 +116,7 @@ def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
         ("redis_connections = 0", "give a whole number at least 1"),
         ("redis_timeout_seconds = 0", "give a number above 0"),
         ("redis_timeout_seconds = 'long'", "give a number above 0"),
-        ("redis_expected_documents = 1.5", "give a whole number at least 1"),
+        ("redis_connections = 1.5", "give a whole number at least 1"),
         ("redis_window_days = -1", "give a number above 0"),
         ("redis_allow_eviction = 'yes'", "give true or false"),
         ("redis_username = 7", "give text"),

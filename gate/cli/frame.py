@@ -22,7 +22,7 @@ from gate.config import Effective, Settings, load_settings
 from gate.config.index import MEMORY
 from gate.core.profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
-from gate.index.redis.connect import is_redis_url, is_there, shown
+from gate.index.redis.url import is_redis_url, shown
 from gate.index.transfer import is_empty
 from gate.model import Verdict
 from gate.service import Gate
@@ -190,6 +190,8 @@ def open_index(settings: Settings) -> Iterator[Gate]:
     """The gate on an index that is there already."""
     need_index(settings)
     if is_redis_url(settings.index):
+        from gate.index.redis.connect import is_there  # most commands start without
+
         found = asyncio.run(is_there(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
         missing = f"index of profile {settings.profile.ref} at {shown(settings.index)}"
     else:

@@ -17,7 +17,6 @@ from gate.errors import ConfigError
 from gate.index import transfer
 from gate.index.audit import audit
 from gate.index.faults import HARMLESS, Fault, Note, Report
-from gate.index.redis.store import RedisStore
 from gate.index.walk import Walkable
 from gate.stream.jsonl import LineFile
 
@@ -257,6 +256,8 @@ def rotate(*, options: Options) -> None:
     Documents are forgotten by this: those that came before the last rotation. With redis_window_days the gates do it by
     themselves; they may go on working meanwhile.
     """
+    from gate.index.redis.store import RedisStore  # other commands start without
+
     settings = load(options)
 
     async def rotated(store: Walkable) -> None:

@@ -24,7 +24,7 @@ from gate.cli.frame import SOME_FAILED, Options, common, complain, emit, load, o
 from gate.cli.stream import brokers, need_kafka
 from gate.config import Settings
 from gate.config.index import MEMORY
-from gate.index.redis.connect import is_redis_url
+from gate.index.redis.url import is_redis_url
 from gate.model import CheckIn, Relation
 from gate.service import Gate
 from gate.stream.settings import Kafka

@@ -19,7 +19,7 @@ from gate.cli.frame import SOME_FAILED, Options, common, complain, load, open_ga
 from gate.config import Settings
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
-from gate.index.redis.connect import is_redis_url
+from gate.index.redis.url import is_redis_url
 from gate.model import CheckIn
 from gate.service import Gate
 from gate.stream import jsonl
@@ -29,7 +29,7 @@ from gate.wire import CheckInEvent, Rejected, VerdictEvent
 DEAD_LETTERED = "dead_lettered"
 
 
-@click.command()
+@click.command(short_help="Judge a stream of events, from files or Kafka.")
 @click.argument(
     "inputs",
     metavar="[FILES...]",

@@ -24,7 +24,7 @@ from gate.config.stream import KAFKA_FILES, STREAM, find_stream
 from gate.config.stream import in_force as stream_in_force
 from gate.core.profile import Profile
 from gate.errors import ConfigError
-from gate.index.redis.connect import Redising, is_redis_url
+from gate.index.redis.url import Redising, is_redis_url
 from gate.limits import Limits
 from gate.stream.settings import Kafka, Serving, Working
 

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from gate.config.reading import Given, Layer, checked
 from gate.errors import ConfigError
-from gate.index.redis.connect import Redising, bare, client_for, is_redis_url
+from gate.index.redis.url import Redising, bare, is_redis_url
 
 MEMORY = "memory"
 DAY_SECONDS = 86_400.0
@@ -25,7 +25,6 @@ REDIS: dict[str, Any] = {
     "redis_sentinel_username": str,
     "redis_timeout_seconds": Annotated[float, Meta(gt=0)],
     "redis_connections": Annotated[int, Meta(ge=1)],
-    "redis_expected_documents": Annotated[int, Meta(ge=1)],
     "redis_window_days": Annotated[float, Meta(gt=0)],
     "redis_allow_eviction": bool,
 }
@@ -53,6 +52,9 @@ def find_index(
         return Kept(MEMORY, redis)
     if not is_redis_url(str(place.value)):
         return Kept(str(paths.get("index")), redis)
+    # Imported here: it takes a good part of the time in which a command starts, and few need it.
+    from gate.index.redis.connect import client_for
+
     try:
         url, username, password = bare(str(place.value))
         if password and place.layer is Layer.FILE:

@@ -13,7 +13,6 @@ import msgspec
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
-from gate.index.redis.connect import Redising
 from gate.index.store import Record
 from gate.model import CheckIn
 from gate.service import Gate
@@ -21,7 +20,6 @@ from load.servers import redis_cluster, redis_server
 
 NUMBERS = count()
 KINDS = ("memory", "sqlite", "redis", "cluster")
-SMALL = Redising(expected_documents=2000)  # few pages: there is less to walk
 
 
 @contextmanager
@@ -44,7 +42,7 @@ def profile_of(base: str = "standard", **changes: object) -> Profile:
 
 def open_gate(kind: str, url: str, folder: Path, profile: Profile) -> Gate:
     where = {"memory": None, "sqlite": folder / f"{profile.name}.gate"}.get(kind, url)
-    return Gate(profile, index=where, redis=SMALL)
+    return Gate(profile, index=where)
 
 
 def corpus() -> list[CheckIn]:

@@ -14,8 +14,9 @@ import pytest
 
 from gate.core.profile import Profile
 from gate.errors import ConfigError, GateError, Unavailable
-from gate.index.redis.connect import Redising, client_for, shown
-from gate.index.redis.link import RIGHTS, Patience
+from gate.index.redis.connect import client_for
+from gate.index.redis.link import RIGHTS
+from gate.index.redis.url import Patience, Redising, shown
 from gate.model import CheckIn, Relation
 from gate.service import Gate
 from load.servers import (

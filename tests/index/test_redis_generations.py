@@ -16,9 +16,9 @@ from redis.asyncio import Redis
 
 from gate.errors import Stale
 from gate.index.redis import views
-from gate.index.redis.connect import Redising
 from gate.index.redis.layout import View, prefixes_of
 from gate.index.redis.store import RedisStore
+from gate.index.redis.url import Redising
 from gate.index.redis.views import current_view, rotate
 from gate.index.walk import Walkable
 from gate.model import CheckIn, Relation

@@ -11,10 +11,11 @@ import pytest
 from redis import exceptions as redis_errors
 
 from gate.errors import ConfigError, Stale, Unavailable
-from gate.index.redis.connect import Redising, client_for
+from gate.index.redis.connect import client_for
 from gate.index.redis.layout import prefixes_of
-from gate.index.redis.link import Circuit, Link, Patience, close, script, translated
+from gate.index.redis.link import Circuit, Link, close, script, translated
 from gate.index.redis.store import DRAW
+from gate.index.redis.url import Patience, Redising
 from load.servers import RedisServer, cutting_proxy, free_ports, redis_cluster, redis_server, watched_redis
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ import pytest
 from walk_contract import FIRST, Run, WalkContract, documents, postings, records, u64, wish
 
 from gate.core.methods import Room
-from gate.index.redis.connect import Redising
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
 from load.servers import redis_cluster, redis_server
@@ -44,10 +43,7 @@ def open_store(request: pytest.FixtureRequest, run: Run) -> Iterator[Callable[[i
 
     def open_one(max_bucket: int = 4096) -> RedisStore:
         ref = f"walk-{next(NUMBERS)}@1"
-        planned = Redising(expected_documents=5000)
-        opening = open_redis(
-            url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket, settings=planned
-        )
+        opening = open_redis(url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)
         opened.append(run(opening))
         return opened[-1]
 

@@ -1,22 +1,12 @@
-"""Open an index by its URL: find the server, see that it will do, and agree with it on what the index means.
-
-    redis://host:6379/0              one server             rediss://   the same over TLS
-    unix:///run/redis.sock           one server, by socket
-    redis+sentinel://h1:26379,h2:26379/mymaster/0           rediss+sentinel://
-    redis+cluster://h1:6379,h2:6379                         rediss+cluster://
-
-User and password stand before the host, as everywhere (`redis://user:password@host`), or come from the settings
-`redis_username` and `redis_password`, which are never shown. A database stands behind the host (`/0`), or in `?db=0`.
-"""
+"""Open an index by its URL: find the server, see that it will do, and agree with it on what the index means."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 
 import msgspec
 from hiredis import pack_command
@@ -29,54 +19,16 @@ from redis.backoff import NoBackoff
 from gate.core.methods import Room
 from gate.errors import ConfigError
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
-from gate.index.redis.link import Client, Link, Patience, Watcher, close, translating
+from gate.index.redis.link import Client, Link, Watcher, close, translating
 from gate.index.redis.store import RedisStore
+from gate.index.redis.url import DEFAULT_PORT, SENTINEL_PORT, Redising, database_of, hosts_of, parts_of, shown
 
-SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
 OLDEST = (6, 2)
-DEFAULT_PORT = 6379
-SENTINEL_PORT = 26379
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redising:
-    """How to talk to Redis, and what a new index is planned for."""
-
-    connections: int = 8  # of one process, to each server; a batch uses two at a time
-    timeout_seconds: float = 5.0  # of one round trip: a batch of 256 takes milliseconds, a failover seconds
-    expected_documents: int = 1_000_000  # of a new index; ten times as many still work, in more memory each
-    window_seconds: float | None = None  # keep documents for one to two windows; None keeps them for good
-    allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass without a word
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    sentinel_username: str | None = None  # of the Sentinels, where they ask for one
-    sentinel_password: str | None = field(default=None, repr=False)
-    ca_file: str | None = None
-    patience: Patience = field(default_factory=Patience)
-
-
-def is_redis_url(text: str) -> bool:
-    """Whether an index is meant to be on a server: a scheme that nobody knows is a slip, not the path of a file."""
-    return "://" in text
-
-
-def shown(url: str) -> str:
-    """The URL for people: without its user and password, wherever an @ may have slipped to."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
-
-
-def bare(url: str) -> tuple[str, str | None, str | None]:
-    """The URL without user and password, and these. ConfigError: there is something wrong with the URL."""
-    parts = _parts(url)
-    scheme, _, rest = url.partition("://")
-    place = parts.netloc.rpartition("@")[2] + rest[len(parts.netloc) :]
-    return f"{scheme}://{place}", unquote(parts.username or "") or None, unquote(parts.password or "") or None
 
 
 def client_for(url: str, settings: Redising) -> Client:
     """A client that has not connected yet. ConfigError: there is something wrong with the URL."""
-    parts = _parts(url)
+    parts = parts_of(url)
     tls = parts.scheme.startswith("rediss")
     options: dict[str, Any] = {
         "socket_timeout": settings.timeout_seconds,
@@ -97,7 +49,7 @@ def client_for(url: str, settings: Redising) -> Client:
     if parts.scheme.endswith("+cluster"):
         if parts.path.strip("/") not in ("", "0") or parts.query:
             raise ConfigError("index: a Redis Cluster has one database only: leave out what stands behind its hosts")
-        nodes = [ClusterNode(host, port) for host, port in _hosts(parts, DEFAULT_PORT)]
+        nodes = [ClusterNode(host, port) for host, port in hosts_of(parts, DEFAULT_PORT)]
         cluster = RedisCluster(startup_nodes=nodes, ssl=tls, **to_data)
         cluster.get_connection_kwargs()["connection_class"] = _SSLConnection if tls else _Connection
         return cluster
@@ -112,9 +64,9 @@ def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, 
     name, _, number = parts.path.strip("/").partition("/")
     if not name:
         raise ConfigError("index: a Sentinel URL names its master: redis+sentinel://host:26379/mymaster/0")
-    hosts = _hosts(parts, SENTINEL_PORT)
+    hosts = hosts_of(parts, SENTINEL_PORT)
     sentinels: Any = _Sentinels(hosts, sentinel_kwargs=to_sentinel)  # type: ignore[no-untyped-call]
-    master: Redis = sentinels.master_for(unquote(name), db=_database(number, parts), **to_data)
+    master: Redis = sentinels.master_for(unquote(name), db=database_of(number, parts), **to_data)
     return master
 
 
@@ -152,52 +104,12 @@ def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:
         if not parts.path.strip("/"):
             raise ConfigError("index: a socket's URL names its path: unix:///run/redis/redis.sock")
         place = {"connection_class": _SocketConnection, "path": unquote(parts.path)}
-        return place | {"db": _database("", parts)}
-    hosts = _hosts(parts, DEFAULT_PORT)
+        return place | {"db": database_of("", parts)}
+    hosts = hosts_of(parts, DEFAULT_PORT)
     if len(hosts) > 1:
         raise ConfigError(f"index: {parts.scheme}:// names one host; more are for a Cluster or for Sentinels")
     place = {"connection_class": _SSLConnection if tls else _Connection, "host": hosts[0][0], "port": hosts[0][1]}
-    return place | {"db": _database(parts.path.strip("/"), parts)}
-
-
-def _parts(url: str) -> SplitResult:
-    """The parts of a URL. Messages quote nothing of it but its scheme: a password may be anywhere in a wrong one."""
-    scheme, found, _ = url.partition("://")
-    if not found or scheme not in SCHEMES:
-        told = f"{scheme}:// is no scheme of an index" if found else "that is no URL"
-        raise ConfigError(f"index: {told}; choose one of {', '.join(SCHEMES)}")
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise ConfigError("index: the host of that URL cannot be read; write host:port, or [::1]:port") from None
-    if "@" in parts.path + parts.query + parts.fragment and scheme != "unix":
-        raise ConfigError(
-            "index: there is an @ behind the host of that URL: in a user or a password write %2F for /, %3F for ?, "
-            "%23 for # and %40 for @, or use the setting redis_password"
-        )
-    unknown = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if name != "db"]
-    if unknown or parts.fragment:
-        raise ConfigError("index: a Redis URL ends in ?db=0 or nothing; the rest are settings (redis_...)")
-    return parts
-
-
-def _hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
-    hosts = []
-    for one in parts.netloc.rpartition("@")[2].split(","):
-        host, colon, port = one.rpartition(":")
-        if one.endswith("]") or not colon:
-            host, port = one, str(default_port)
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ConfigError("index: a host of that URL is missing or wrong; write host:port, with a port below 65536")
-        hosts.append((host.strip("[]"), int(port)))
-    return hosts
-
-
-def _database(number: str, parts: SplitResult) -> int:
-    number = number or dict(parse_qsl(parts.query)).get("db", "0")
-    if not number.isascii() or not number.isdigit():
-        raise ConfigError("index: the number of a Redis database is wrong; write redis://host:port/0")
-    return int(number)
+    return place | {"db": database_of(parts.path.strip("/"), parts)}
 
 
 async def open_store(

@@ -12,7 +12,6 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 from importlib.resources import files
 from itertools import islice
@@ -24,6 +23,7 @@ from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.sentinel import MasterNotFoundError, SentinelConnectionPool
 
 from gate.errors import ConfigError, GateError, Stale, Unavailable
+from gate.index.redis.url import Patience
 
 Client = Redis | RedisCluster
 Argument = bytes | str | int
@@ -81,18 +81,6 @@ class Silent:
     def failed(self, operation: str, reason: str) -> None: ...
 
     def circuit(self, state: Circuit) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to go on trying. After `failures` calls in a row were given up, calls fail at once for `rest_seconds`,
-    so that a server that comes back is not met by everything that piled up."""
-
-    retries: int = 3
-    backoff_seconds: float = 0.05
-    longest_backoff_seconds: float = 1.0
-    failures: int = 3
-    rest_seconds: float = 1.0
 
 
 class Link:
@@ -175,7 +163,9 @@ class Link:
                 return  # nobody answers; the next try says so
 
     async def close(self) -> None:
-        await self._drop(self._idle)
+        for connection in self._idle:
+            await self.client.connection_pool.release(connection)  # type: ignore[union-attr]
+        self._idle = []
         await close(self.client)
 
     def _note(self, *, failed: bool) -> None:

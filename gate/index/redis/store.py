@@ -125,8 +125,7 @@ class RedisStore:
         if not wishes:
             return []
         names = [wish.document_id.encode() for wish in wishes]
-        contents = [wish.content for wish in wishes]
-        entries = [wish.entry for wish in wishes]
+        contents, entries = [wish.content for wish in wishes], [wish.entry for wish in wishes]
         stamps = eight_bytes(np.array(entries, np.uint64))
         rest = [unanswered(wish.version) for wish in wishes]
         held = list(map(b"".join, zip(contents, stamps, rest, strict=True)))
@@ -257,9 +256,8 @@ class RedisStore:
             memory.content if memory.stamp is None else memory.content + memory.stamp.to_bytes(8, "little")
             for memory in memories
         ]
-        answers = [memory.answer for memory in memories]
         replaced = [b"-" if memory.replacing is None else b"=" + memory.replacing for memory in memories]
-        columns = (names, marks, answers, replaced)
+        columns = (names, marks, [memory.answer for memory in memories], replaced)
         replies = await self._columns(REMEMBER, shards_of_documents(names), (), columns)
         return [
             memory.answer if reply == b"+" else None if reply == b"-" else reply[1:]

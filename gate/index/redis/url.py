@@ -1,0 +1,109 @@
+"""URLs of an index in Redis, and the settings beside them. Nothing here needs the library that talks to it: a command
+that works on a file starts without.
+
+    redis://host:6379/0              one server             rediss://   the same over TLS
+    unix:///run/redis.sock           one server, by socket
+    redis+sentinel://h1:26379,h2:26379/mymaster/0           rediss+sentinel://
+    redis+cluster://h1:6379,h2:6379                         rediss+cluster://
+
+User and password stand before the host, as everywhere (`redis://user:password@host`), or come from the settings
+`redis_username` and `redis_password`, which are never shown. A database stands behind the host (`/0`), or in `?db=0`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from gate.errors import ConfigError
+
+SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
+DEFAULT_PORT = 6379
+SENTINEL_PORT = 26379
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to go on trying. After `failures` calls in a row were given up, calls fail at once for `rest_seconds`,
+    so that a server that comes back is not met by everything that piled up."""
+
+    retries: int = 3
+    backoff_seconds: float = 0.05
+    longest_backoff_seconds: float = 1.0
+    failures: int = 3
+    rest_seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redising:
+    """How to talk to Redis, and what a new index is planned for."""
+
+    connections: int = 8  # of one process, to each server; a batch uses two at a time
+    timeout_seconds: float = 5.0  # of one round trip: a batch of 256 takes milliseconds, a failover seconds
+    window_seconds: float | None = None  # keep documents for one to two windows; None keeps them for good
+    allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass without a word
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    sentinel_username: str | None = None  # of the Sentinels, where they ask for one
+    sentinel_password: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    patience: Patience = field(default_factory=Patience)
+
+
+def is_redis_url(text: str) -> bool:
+    """Whether an index is meant to be on a server: a scheme that nobody knows is a slip, not the path of a file."""
+    return "://" in text
+
+
+def shown(url: str) -> str:
+    """The URL for people: without its user and password, wherever an @ may have slipped to."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def bare(url: str) -> tuple[str, str | None, str | None]:
+    """The URL without user and password, and these. ConfigError: there is something wrong with the URL."""
+    parts = parts_of(url)
+    scheme, _, rest = url.partition("://")
+    place = parts.netloc.rpartition("@")[2] + rest[len(parts.netloc) :]
+    return f"{scheme}://{place}", unquote(parts.username or "") or None, unquote(parts.password or "") or None
+
+
+def parts_of(url: str) -> SplitResult:
+    """The parts of a URL. Messages quote nothing of it but its scheme: a password may be anywhere in a wrong one."""
+    scheme, found, _ = url.partition("://")
+    if not found or scheme not in SCHEMES:
+        told = f"{scheme}:// is no scheme of an index" if found else "that is no URL"
+        raise ConfigError(f"index: {told}; choose one of {', '.join(SCHEMES)}")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ConfigError("index: the host of that URL cannot be read; write host:port, or [::1]:port") from None
+    if "@" in parts.path + parts.query + parts.fragment and scheme != "unix":
+        raise ConfigError(
+            "index: there is an @ behind the host of that URL: in a user or a password write %2F for /, %3F for ?, "
+            "%23 for # and %40 for @, or use the setting redis_password"
+        )
+    unknown = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if name != "db"]
+    if unknown or parts.fragment:
+        raise ConfigError("index: a Redis URL ends in ?db=0 or nothing; the rest are settings (redis_...)")
+    return parts
+
+
+def hosts_of(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
+    hosts = []
+    for one in parts.netloc.rpartition("@")[2].split(","):
+        host, colon, port = one.rpartition(":")
+        if one.endswith("]") or not colon:
+            host, port = one, str(default_port)
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ConfigError("index: a host of that URL is missing or wrong; write host:port, with a port below 65536")
+        hosts.append((host.strip("[]"), int(port)))
+    return hosts
+
+
+def database_of(number: str, parts: SplitResult) -> int:
+    number = number or dict(parse_qsl(parts.query)).get("db", "0")
+    if not number.isascii() or not number.isdigit():
+        raise ConfigError("index: the number of a Redis database is wrong; write redis://host:port/0")
+    return int(number)
