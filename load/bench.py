@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from load import bench_fingerprint, bench_gate, bench_index
+from load import bench_fingerprint, bench_gate, bench_index, bench_methods
 from load.measure import CLOCKS, Report
 
 
@@ -18,6 +18,7 @@ def reports(*, quick: bool, clock: str) -> list[Report]:
     rounds = 3 if quick else 7
     return [
         bench_fingerprint.run(characters=(1 << 20) // part, rounds=rounds, clock=clock),
+        bench_methods.run(characters=(1 << 20) // part, rounds=rounds, clock=clock),
         bench_index.run(count=1_000_000 // part, rounds=rounds, clock=clock),
         bench_gate.run(count=20_480 // part, rounds=rounds + 2, memory_count=50_000 // part, seed=1, clock=clock),
     ]
