@@ -31,6 +31,7 @@ from load.corpus import Corpus, Kind, Planted, Recipe
 from load.measure import Contender, Report, Step, interleave
 from load.servers import RedisServer, redis_cluster, redis_server
 
+PROFILES = ("simhash", "standard")
 PARTS = ("speed", "growth", "cluster", "templates", "memory", "recall")
 
 
@@ -147,10 +148,10 @@ def speed(report: Report, count: int, rounds: int) -> None:
         full.close()
 
 
-def growth(report: Report, sizes: Sequence[int]) -> None:
+def growth(report: Report, profiles: Sequence[str], sizes: Sequence[int]) -> None:
     """Work of client and server per check-in as an index grows."""
     rows: list[dict[str, Any]] = []
-    for profile, size in product(("simhash", "standard"), sizes):
+    for profile, size in product(profiles, sizes):
         with redis_server() as server:
             ours = Ours(server.url, profile)
             ours.stock(size)
@@ -279,6 +280,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--n", type=int, default=100_000, help="documents in the index before anything is measured")
     parser.add_argument("--grow", type=int, nargs="+", default=None, help="sizes for `growth`")
+    parser.add_argument("--profile", action="append", choices=PROFILES, help="of `growth`; both by default")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
     parser.add_argument("--json", action="store_true")
@@ -286,7 +288,9 @@ def main() -> None:
     report = Report("redis", {"n": arguments.n, "batch": BATCH, "under way": UNDER_WAY, "copies": COPIES})
     parts: dict[str, Callable[[], None]] = {
         "speed": lambda: speed(report, arguments.n, arguments.rounds),
-        "growth": lambda: growth(report, arguments.grow or [arguments.n // 10, arguments.n]),
+        "growth": lambda: growth(
+            report, arguments.profile or PROFILES, arguments.grow or [arguments.n // 10, arguments.n]
+        ),
         "cluster": lambda: cluster(report, arguments.n // 4, arguments.rounds),
         "templates": lambda: templates(report, min(arguments.n, 100_000)),
         "memory": lambda: memory(report, arguments.n),
