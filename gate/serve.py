@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from functools import partial
 
 from gate.config import Settings
 from gate.config.index import MEMORY
@@ -46,10 +47,10 @@ async def work(settings: Settings, post: Post) -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # where a supervisor hears it and passes it on
             asyncio.get_running_loop().add_signal_handler(number, _told, stop, number)
 
-    def open_gate() -> Gate:
+    def gate(index: str | None) -> Gate:
         return Gate(
             settings.profile,
-            index=None if settings.index == MEMORY else settings.index,
+            index=index,
             secret=settings.secret.value,
             limits=settings.limits,
             redis=settings.redis,
@@ -57,7 +58,8 @@ async def work(settings: Settings, post: Post) -> None:
         )
 
     desk = Desk(
-        open_gate,
+        gate(None),
+        partial(gate, None if settings.index == MEMORY else settings.index),
         limits=settings.limits,
         topics=settings.kafka.topics,
         on_index_unavailable=settings.working.on_index_unavailable,

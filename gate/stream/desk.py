@@ -27,14 +27,18 @@ from gate.wire import Arrival, CheckInEvent, DeleteEvent, Rejected
 INDEX_AWAY = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
 
 
-class Judge(Protocol):
-    """Whoever knows the index: `gate.service.Gate` is one."""
+class Signer(Protocol):
+    """Whoever knows the profile: a `gate.service.Gate` on any index, as this one is never asked."""
 
     def sign(self, documents: Sequence[CheckIn]) -> Signed: ...
 
-    def enter(self, signed: Signed) -> list[Verdict]: ...
-
     def unchecked(self, signed: Signed) -> list[Verdict]: ...
+
+
+class Judge(Protocol):
+    """Whoever knows the index: a `gate.service.Gate`."""
+
+    def enter(self, signed: Signed) -> list[Verdict]: ...
 
     def delete(self, document_ids: Sequence[str]) -> list[bool]: ...
 
@@ -83,6 +87,10 @@ class Batch:
     left: set[TopicPartition] = field(default_factory=set)  # parts that are neither delivered nor dropped
 
 
+def _key(record: Record) -> tuple[str, int, int]:
+    return record.topic, record.partition, record.offset
+
+
 def batch_of(polled: dict[TopicPartition, list[Record]], epochs: dict[TopicPartition, int]) -> Batch:
     batch = Batch([], {}, time.time())
     for partition, records in polled.items():
@@ -118,6 +126,7 @@ class Desk:
 
     def __init__(
         self,
+        signer: Signer,
         open_judge: Callable[[], Judge],
         *,
         limits: Limits,
@@ -126,6 +135,7 @@ class Desk:
         content_root: Path | None,
         observer: Observer,
     ) -> None:
+        self._signer = signer
         self._open = open_judge
         self._opened: Judge | None = None
         self._limits = limits
@@ -136,19 +146,22 @@ class Desk:
         self.too_large: set[tuple[str, int, int]] = set()  # places whose document or letter its topic did not take
 
     def open(self) -> None:
+        """`Unavailable`: the index is away; where documents may pass without a look, they pass."""
+        try:
+            self._judge()
+        except Unavailable:
+            if not self._pass_unchecked:
+                raise
+
+    def _judge(self) -> Judge:
         if self._opened is None:
             self._opened = self._open()
+        return self._opened
 
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
-
-    @property
-    def _judge(self) -> Judge:
-        if self._opened is None:
-            raise RuntimeError("the desk is not open")
-        return self._opened
 
     # Signing
 
@@ -189,7 +202,7 @@ class Desk:
 
     def _sign(self, batch: Batch, places: list[int], documents: list[CheckIn]) -> None:
         if documents:
-            batch.steps.append(CheckIns(places, self._judge.sign(documents)))
+            batch.steps.append(CheckIns(places, self._signer.sign(documents)))
 
     def _add_delete(self, batch: Batch, place: int, document_id: str) -> None:
         if batch.steps and isinstance(last := batch.steps[-1], Deletes):
@@ -216,15 +229,15 @@ class Desk:
 
     def _enter(self, signed: Signed) -> list[Verdict]:
         try:
-            return self._judge.enter(signed)
+            return self._judge().enter(signed)
         except Unavailable:
             if not self._pass_unchecked:
                 raise
-            return self._judge.unchecked(signed)
+            return self._signer.unchecked(signed)
 
     def _delete(self, batch: Batch, step: Deletes) -> None:
         try:
-            known = sum(self._judge.delete(step.document_ids))
+            known = sum(self._judge().delete(step.document_ids))
         except Unavailable:
             if not self._pass_unchecked:
                 raise
@@ -240,7 +253,7 @@ class Desk:
         """The records to send, each with the part of its partition, in the order of what they answer."""
         for place, (record, message) in enumerate(zip(batch.records, batch.messages, strict=True)):
             outgoing = batch.parts[TopicPartition(record.topic, record.partition)].outgoing
-            fits = (record.topic, record.partition, record.offset) not in self.too_large
+            fits = not self.too_large or _key(record) not in self.too_large
             if isinstance(message, Rejected):
                 outgoing.append(events.dead_letter(record, message, self._topics, keep_original=fits))
             elif isinstance(message.event, CheckInEvent):
@@ -266,6 +279,9 @@ class Desk:
                     sources.append(message.event.source)
                     checked_in.append(events.check_in_time(batch.records[place], message.event))
                     arrived.append(batch.arrived_at)
+                    if self.too_large and _key(batch.records[place]) in self.too_large:
+                        reasons.append(events.TOO_LARGE_TO_ROUTE)
+                self.too_large.discard(_key(batch.records[place]))
         self._observer.judged(verdicts, sources, checked_in, arrived, time.time())
         self._observer.dead_lettered(reasons)
         similar = sum(verdict.similar for verdict in verdicts)

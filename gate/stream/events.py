@@ -40,6 +40,8 @@ UNPACKS_TOO_LARGE = -2  # the size of a value that was too large to unpack
 
 ORIGINAL = "gate_original_"  # what a letter puts before headers of its original that are called as its own are
 
+TOO_LARGE_TO_ROUTE = "too_large_to_route"  # why a document that was judged is dead-lettered all the same
+
 _CARRIED = ("traceparent", "tracestate", "baggage")
 _CLOUD_EVENTS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
 
@@ -185,7 +187,7 @@ def too_large_to_route(record: Record, event: CheckInEvent) -> Rejected:
     place = place_of(record)
     remedy = "raise max.message.bytes of the topics that documents are routed to, and send it there from its place"
     raw = record.value or b""
-    error = BadDocument("too_large_to_route", f"{place}: was judged, but is too large to be sent on: {remedy}")
+    error = BadDocument(TOO_LARGE_TO_ROUTE, f"{place}: was judged, but is too large to be sent on: {remedy}")
     return Rejected(
         error=error,
         place=place,

@@ -332,6 +332,7 @@ class ExactlyOnce:
 
     def assigned(self, partitions: Collection[TopicPartition]) -> None:
         """Shut until the producer is there: what the partition's last owner has begun may still be committed."""
+        self.revoked(partitions)
         for partition in partitions:
             lane = self._lanes.lane(partition)
             if lane is not None:

@@ -75,7 +75,17 @@ def test_an_index_that_is_away_at_the_start_is_waited_for(stage: Staging, own_re
     worker = on.start(wait=False)
     worker.until_ready(ready=False)
     own_redis.start()
-    assert len(on.verdicts(2)) == 2
+    assert [one["degraded"] for one in on.verdicts(2)] == [[], []]
+
+
+def test_where_documents_may_pass_they_pass_before_the_index_was_ever_there(
+    stage: Staging, own_redis: RedisServer
+) -> None:
+    on = stage(own_redis.url)
+    on.send(numbered(2))
+    own_redis.stop()
+    on.start(wait=False, on_index_unavailable="pass_unchecked")
+    assert [one["degraded"] for one in on.verdicts(2)] == [["unchecked"]] * 2
 
 
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])

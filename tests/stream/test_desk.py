@@ -58,6 +58,7 @@ class Moody(Gate):
 
 def desk(gate: Gate, when_away: Literal["wait", "pass_unchecked"] = "wait", *, accepted: str | None = None) -> Desk:
     made = Desk(
+        Gate(),
         lambda: gate,
         limits=Limits(max_document_chars=10_000),
         topics=Topics(verdicts="v", dead_letters="d", accepted=accepted),
@@ -142,17 +143,44 @@ def test_where_documents_may_pass_they_pass_unchecked_and_deletes_are_kept_for_l
     assert checked["verdict_id"] != verdicts[0]["verdict_id"]
 
 
+@pytest.mark.parametrize("when_away", ["wait", "pass_unchecked"])
+def test_an_index_that_is_away_from_the_start_is_waited_for_or_not_as_it_is_set(
+    when_away: Literal["wait", "pass_unchecked"],
+) -> None:
+    def open_judge() -> Gate:
+        raise Unavailable("away")
+
+    at = Desk(
+        Gate(),
+        open_judge,
+        limits=Limits(),
+        topics=Topics(),
+        on_index_unavailable=when_away,
+        content_root=None,
+        observer=Observer(),
+    )
+    if when_away == "wait":
+        with pytest.raises(Unavailable):
+            at.open()
+    else:
+        at.open()
+        assert told(at.judge(at.prepare(batch("a")))) == [("gate.verdicts", "a new")]
+
+
 def test_what_is_known_to_be_too_large_is_answered_by_something_smaller() -> None:
     at = desk(Gate(), accepted="accepted")
     at.too_large = {("in", 0, 0), ("in", 0, 1)}
     done = at.judge(at.prepare(batch("a", b"{", "b")))
     assert told(done) == [("v", "a new"), ("d", "too_large_to_route"), ("d", "bad_json"), ("v", "b exact")]
     assert not any(b"original" in (one.value or b"") for one in done.parts[P].outgoing)
+    at.tell(list(done.parts.values()))
+    assert not at.too_large  # delivered, so nobody will ask again
 
 
 def test_a_check_in_is_counted_when_it_is_acknowledged_and_only_then() -> None:
     observer = Observer()
     at = Desk(
+        Gate(),
         Gate,
         limits=Limits(),
         topics=Topics(),
