@@ -64,6 +64,8 @@ def _plot(axes: Axes, plot: Plot) -> None:
         )
     elif plot.x_scale != "linear":
         axes.set_xscale(plot.x_scale)
+    elif all(float(x).is_integer() for series in plot.series for x in series.x):
+        axes.locator_params(axis="x", integer=True)
     axes.set_yscale(plot.y_scale)
     if plot.y_range is not None:
         axes.set_ylim(*plot.y_range)

@@ -95,6 +95,13 @@ def test_what_a_peer_finds_is_scored_like_what_a_profile_finds() -> None:
     assert score.called[".7 - .8"] == Found(2, 3)
 
 
+def test_letters_are_words_where_a_set_is_written_without_spaces() -> None:
+    text = "天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏"
+    pair = Documents("han", ["a", "b"], [text, text.replace("荒", "水")])
+    changed = pair.jaccard(np.array([0]), np.array([1]))[0]
+    assert changed == pytest.approx((len(text) - 5) / (len(text) + 1))  # 22 shingles of three letters, 3 others each
+
+
 def test_a_sample_keeps_versions_of_one_work_together() -> None:
     some = strangers(40)
     clusters = {f"d{i}": f"w{i // 4}" for i in range(40)}
