@@ -46,7 +46,7 @@ def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Opt
         emit(_as_json(found, passages=passages))
         return
     out = show.console()
-    _measures(out, found, names=(str(left), str(right)))
+    _measures(out, found, names=(str(left), str(right)), resemblance=show.resemblance_of(settings.profile))
     if passages:
         out.print(_both(out, found, names=(str(left), str(right)), full=full))
 
@@ -67,7 +67,7 @@ def _as_json(found: Comparison, *, passages: bool) -> dict[str, object]:
     return told
 
 
-def _measures(out: Console, found: Comparison, *, names: tuple[str, str]) -> None:
+def _measures(out: Console, found: Comparison, *, names: tuple[str, str], resemblance: str) -> None:
     verdict = Text("alike" if found.alike else "not alike", style="bold red" if found.alike else "bold green")
     if found.relation is not Relation.NEW:
         verdict.append(f" ({found.relation.value})", style=show.STYLES[found.relation])
@@ -76,7 +76,7 @@ def _measures(out: Console, found: Comparison, *, names: tuple[str, str]) -> Non
     a_in_b, b_in_a = found.containment
     for name, value, meaning in (
         ("verdict", verdict, "under this profile's thresholds"),
-        ("resemblance", show.fraction(found.resemblance), "features that both have, of all that either has"),
+        ("resemblance", show.fraction(found.resemblance), resemblance),
         ("A in B", show.fraction(a_in_b), "features of A that B has too"),
         ("B in A", show.fraction(b_in_a), "features of B that A has too"),
         ("distance", show.bits(found.distance), "bits of 64 in which the fingerprints differ"),

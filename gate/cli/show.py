@@ -200,7 +200,7 @@ def reasons(verdict: Verdict, profile: Profile) -> list[str]:
     what = "a revision" if verdict.relation is Relation.REVISION else verdict.relation.value.replace("_", " ")
     said = [f"It is {what}: {MEANINGS[verdict.relation]}."]
     if best is not None:
-        said.append(_measured(best))
+        said.append(_measured(best, profile))
     if verdict.similar and verdict.group not in (verdict.document_id, best.document_id if best else None):
         said.append(f"The first document of its family is {verdict.group}.")
     said += _compared(verdict)
@@ -225,9 +225,20 @@ def _compared(verdict: Verdict) -> list[str]:
     return [f"It was compared with {compared}; {found}."]
 
 
-def _measured(best: Match) -> str:
+def resemblance_of(profile: Profile) -> str:
+    """What the resemblance under a profile is the share of."""
+    if profile.method == "simindex":
+        return "the smaller of the two similarity indexes, of the larger"
+    return "features that both have, of all that either has"
+
+
+def _measured(best: Match, profile: Profile) -> str:
     parts = []
-    if best.resemblance is not None:
+    if best.resemblance is not None and profile.method == "simindex":
+        parts.append(
+            f"has a similarity index near its own (the smaller is {fraction(best.resemblance).plain} of the larger)"
+        )
+    elif best.resemblance is not None:
         parts.append(f"resembles it to {fraction(best.resemblance).plain}")
     if best.containment is not None:
         parts.append(f"has {fraction(best.containment).plain} of its features in it")
@@ -248,7 +259,8 @@ def _threshold(verdict: Verdict, profile: Profile) -> str:
         return f", which asks for at least {profile.min_features} features"
     asked = []
     if profile.resemblance is not None and profile.method != "simhash":
-        asked.append(f"a resemblance of at least {fraction(profile.resemblance).plain}")
+        what = "a quotient of similarity indexes" if profile.method == "simindex" else "a resemblance"
+        asked.append(f"{what} of at least {fraction(profile.resemblance).plain}")
     if profile.containment is not None and profile.method != "simhash":
         asked.append(f"a containment of at least {fraction(profile.containment).plain}")
     if not asked:

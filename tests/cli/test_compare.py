@@ -52,6 +52,13 @@ def test_unrelated_texts_are_not_alike(texts: tuple[Path, Path]) -> None:
     assert "not alike" in result.stdout
 
 
+def test_what_a_resemblance_is_the_share_of_is_told_by_the_profile(texts: tuple[Path, Path]) -> None:
+    assert "features that both have" in gate(*texts).stdout
+    said = gate(*texts, "--profile", "roth-2011").stdout
+    assert "the smaller of the two similarity indexes" in said
+    assert "features that both have" not in said
+
+
 def test_texts_that_differ_in_case_and_space_only_are_exactly_alike(texts: tuple[Path, Path]) -> None:
     told = json.loads(gate(texts[0], "-", "--json", stdin="\n" + LIGHTHOUSE.upper()).stdout)
     assert (told["relation"], told["distance"]) == ("exact", 0)

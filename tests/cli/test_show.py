@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gate.cli import show
@@ -67,6 +68,18 @@ def test_a_match_is_told_by_all_its_measures() -> None:
     ) in told
     assert "It was compared with 3 candidates from the index; 1 was alike." in told
     assert "The first document of its family" not in told
+
+
+def test_a_similarity_index_is_not_called_a_resemblance() -> None:
+    match = Match(
+        document_id="b", version=None, relation=Relation.NEAR, distance=None, resemblance=0.75, containment=None
+    )
+    profile = BUILT_IN["roth-2011"]
+    one = msgspec.structs.replace(verdict(Relation.NEAR, match), profile=profile.ref)
+    told = " ".join(show.reasons(one, profile))
+    assert "has a similarity index near its own (the smaller is 75.0 % of the larger)." in told
+    assert "which asks for a quotient of similarity indexes of at least 70.0 %." in told
+    assert "resembl" not in told
 
 
 def test_the_first_of_the_family_is_told_where_it_is_not_the_best_match() -> None:
