@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from msgspec import UNSET
 
 from gate.stream.admin import asked
-from gate.stream.events import ORIGINAL, UNPACKS_TOO_LARGE, Outgoing, Record, is_own
+from gate.stream.events import ORIGINAL, Outgoing, Record, is_own
 from gate.stream.settings import Kafka
 from gate.wire import DeadLetter
 
@@ -91,9 +91,8 @@ async def original_at(kafka: Kafka, consumer: AIOKafkaConsumer, letter: Letter) 
 
 
 def _is_of(letter: Letter, record: Record) -> bool:
-    if record.serialized_value_size == UNPACKS_TOO_LARGE or letter.told is None:
-        return False
-    return hashlib.sha256(record.value or b"").hexdigest() == letter.told.sha256
+    """By its hash. Neither a letter about what was not unpacked nor such a record has one."""
+    return letter.told is not None and hashlib.sha256(record.value or b"").hexdigest() == letter.told.sha256
 
 
 def chosen(letter: Letter, *, reasons: Iterable[str], names: Iterable[str]) -> bool:

@@ -118,8 +118,10 @@ def test_what_is_done_is_left_out_by_resume_and_judged_alike_without(archive: Pa
 
 def test_standard_input_is_replayed_and_resumed_by_its_lines() -> None:
     lines = [event(f"{n}", f"{BREAD} {n}") for n in range(5)]
-    assert summary("-", "--index", "kept.sqlite", stdin=gzip.compress(b"".join(lines[:3])))["read"] == 3
-    assert summary("-", "--index", "kept.sqlite", "--resume", stdin=b"".join(lines))["read"] == 2
+    lines[2] = b"no json\n"
+    assert summary("-", "--index", "kept.sqlite", stdin=gzip.compress(b"".join(lines[:3])), code=1)["read"] == 2
+    resumed = summary("-", "--index", "kept.sqlite", "--resume", stdin=b"".join(lines))
+    assert (resumed["read"], resumed["unreadable"]) == (2, {})  # what was told before is not told again
 
 
 def test_an_index_beside_the_documents_is_none_of_them(archive: Path) -> None:

@@ -65,6 +65,12 @@ def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, fre
         return await values(found)
 
     assert found_by(Kafka(brokers=kafka.brokers), [topic], read) == [b"a", b"b"]
+
+    async def read_one(found: Reading) -> list[bytes | None]:
+        found.spans[TopicPartition(topic, 0)] = Span(0, 1)  # as if the others had come in the meantime
+        return await values(found)
+
+    assert found_by(Kafka(brokers=kafka.brokers), [topic], read_one) == [b"a"]
     begin = {TopicPartition(topic, 0): 1}
     assert found_by(Kafka(brokers=kafka.brokers), [topic], values, begin=begin) == [b"b", b"too late"]
 

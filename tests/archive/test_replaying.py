@@ -34,17 +34,17 @@ class Target:
         self.now = 0.0
         self._delay = delay
         self._ends_after = ends_after
-        self._under_way: list[list[Fact]] = []
+        self._under_way: list[tuple[int, list[Fact]]] = []
 
     def take(self, batch: Sequence[Entry]) -> list[Fact]:
         named = [entry.found.event.document_id for entry in batch if entry.found is not None]
         if self._ends_after is not None and len(self.ids) + len(named) > self._ends_after:
-            self.ids += named[: self._ends_after - len(self.ids)]
+            del self.ids[len(self.ids) - sum(count for count, _ in self._under_way) :]  # what is not safe is lost
             raise CutOff
         self.moments.append((self.now, len(self.ids)))
         self.ids += named
         self.batches.append(len(named))
-        self._under_way.append([entry.fact for entry in batch])
+        self._under_way.append((len(named), [entry.fact for entry in batch]))
         return self._safe(self._delay)
 
     def drain(self) -> list[Fact]:
@@ -53,7 +53,7 @@ class Target:
     def _safe(self, left: int) -> list[Fact]:
         count = max(0, len(self._under_way) - left)
         safe, self._under_way = self._under_way[:count], self._under_way[count:]
-        return [fact for facts in safe for fact in facts]
+        return [fact for _, facts in safe for fact in facts]
 
     def pause(self, seconds: float) -> None:
         self.now += seconds
