@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import msgspec
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 PROMETHEUS = DEPLOY / "prometheus"
+COMPOSE = DEPLOY / "compose.yaml"
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 
 
@@ -55,3 +58,36 @@ def operands(expression: str) -> list[str]:
             begun = found.end()
     parts.append(expression[begun:])
     return [part.strip() for part in parts if not re.fullmatch(r"[\d.]+", part.strip())]
+
+
+# The image and the compose file
+
+SERVICES: dict[str, dict[str, Any]] = read_yaml(COMPOSE)["services"]
+
+
+def dockerfile() -> list[tuple[str, str]]:
+    """Instructions of the Dockerfile with their arguments, comments and line breaks left out."""
+    text = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+    return [(line.split()[0], line.partition(" ")[2].strip()) for line in text.splitlines() if line.strip()]
+
+
+def arguments(instruction: str) -> list[str]:
+    return [rest for name, rest in dockerfile() if name == instruction]
+
+
+def image_environment() -> dict[str, str]:
+    return dict(pair.split("=", 1) for line in arguments("ENV") for pair in shlex.split(line))
+
+
+def gate_environment(service: str) -> dict[str, str]:
+    """What a gate in this service sees, the variables of its image included."""
+    given = {**image_environment(), **SERVICES[service].get("environment", {})}
+    return {name: str(value) for name, value in given.items() if name.startswith("GATE_")}
+
+
+def healthcheck() -> list[str]:
+    """The command of the image, for this Python."""
+    [check] = arguments("HEALTHCHECK")
+    python, *rest = json.loads(check.partition("CMD ")[2])
+    assert python == "python"
+    return [sys.executable, *rest]

@@ -4,45 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from deployed import DEPLOY, PROMETHEUS, ROOT, read_yaml
+from deployed import (
+    COMPOSE,
+    DEPLOY,
+    PROMETHEUS,
+    ROOT,
+    SERVICES,
+    arguments,
+    dockerfile,
+    gate_environment,
+    healthcheck,
+    image_environment,
+    read_yaml,
+)
 from prometheus_client import CollectorRegistry
 
 from gate.cli import main
 from gate.config import load_settings
 from gate.http.health import Checks, health_server
 
-COMPOSE = DEPLOY / "compose.yaml"
-SERVICES: dict[str, dict[str, Any]] = read_yaml(COMPOSE)["services"]
 INSTRUCTIONS = {
     "FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"
 }  # fmt: skip
-
-
-def dockerfile() -> list[tuple[str, str]]:
-    """Instructions of the Dockerfile with their arguments, comments and line breaks left out."""
-    text = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
-    return [(line.split()[0], line.partition(" ")[2].strip()) for line in text.splitlines() if line.strip()]
-
-
-def arguments(instruction: str) -> list[str]:
-    return [rest for name, rest in dockerfile() if name == instruction]
-
-
-def image_environment() -> dict[str, str]:
-    return dict(pair.split("=", 1) for line in arguments("ENV") for pair in shlex.split(line))
-
-
-def gate_environment(service: str) -> dict[str, str]:
-    """What a gate in this service sees, the variables of its image included."""
-    given = {**image_environment(), **SERVICES[service].get("environment", {})}
-    return {name: str(value) for name, value in given.items() if name.startswith("GATE_")}
 
 
 # The image
@@ -83,13 +70,10 @@ def test_the_project_needs_nothing_else_to_be_built() -> None:
 
 @pytest.mark.parametrize(("reasons", "code"), [({}, 0), ({"event_loop": "stuck for 20 seconds"}, 1)])
 def test_the_healthcheck_fails_when_the_gate_says_that_it_is_stuck(reasons: dict[str, str], code: int) -> None:
-    [check] = arguments("HEALTHCHECK")
-    python, *rest = json.loads(check.partition("CMD ")[2])
-    assert python == "python"
     checks = Checks(registry=CollectorRegistry(), alive=lambda: reasons, ready=dict)
     with health_server(checks, host="127.0.0.1", port=0) as port:
         environment = {"GATE_HTTP_PORT": str(port)}
-        done = subprocess.run([sys.executable, *rest], env=environment, capture_output=True, timeout=30, check=False)
+        done = subprocess.run(healthcheck(), env=environment, capture_output=True, timeout=30, check=False)
     assert done.returncode == code, done.stderr
 
 

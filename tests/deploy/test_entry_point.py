@@ -1,0 +1,66 @@
+"""The services of the compose file that are gates, run as the image would run them, outside of a container."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deployed import SERVICES, arguments, gate_environment, healthcheck
+
+from load.brokers import Fresh
+from load.servers import RedisServer, free_ports, redis_server
+from load.stage import Sent, Stage, Worker
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file(
+    fresh: Fresh, redis: RedisServer, tmp_path: Path
+) -> None:
+    [port] = free_ports()
+    on = Stage.fresh(fresh, tmp_path, redis.url, routed=True)
+    moved = {  # what differs outside of a container: addresses, and names, since tests share a broker
+        "GATE_KAFKA_BROKERS": fresh.brokers,
+        "GATE_HTTP_HOST": "127.0.0.1",
+        "GATE_HTTP_PORT": str(port),
+        "GATE_KAFKA_GROUP": on.group,
+        "GATE_KAFKA_TOPICS": on.topics.check_ins[0],
+        "GATE_KAFKA_VERDICT_TOPIC": on.topics.verdicts,
+        "GATE_KAFKA_DEAD_LETTER_TOPIC": on.topics.dead_letters,
+        "GATE_KAFKA_ACCEPTED_TOPIC": f"{on.topics.accepted}.made",
+        "GATE_KAFKA_QUARANTINE_TOPIC": f"{on.topics.quarantine}.made",
+    }
+    assert entry_point("topics", moved, tmp_path).wait(60) == 0
+    process = entry_point("gate", {**moved, "GATE_INDEX": redis.url}, tmp_path)
+    worker = Worker(process, tmp_path / "log", port)
+    on.workers.append(worker)
+    try:
+        worker.until_ready()
+        on.send([Sent.of("a", "one text that is long enough to be compared"), Sent.of("b", "another text " * 9)])
+        assert len(on.verdicts(2)) == 2
+        assert len(on.read(f"{on.topics.accepted}.made", 2)) == 2
+        environment = {"GATE_HTTP_PORT": str(port)}
+        assert subprocess.run(healthcheck(), env=environment, timeout=30, check=False).returncode == 0
+        assert worker.stop() == 0
+    finally:
+        on.close()
+
+
+def entry_point(service: str, moved: dict[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    """ENTRYPOINT and command, with the variables of the image and the compose file and no others."""
+    [program] = json.loads(arguments("ENTRYPOINT")[0])
+    command = [str(Path(sys.executable).with_name(program)), *shlex.split(SERVICES[service]["command"])]
+    environment = {"PATH": os.environ["PATH"], **gate_environment(service)}
+    environment |= {name: value for name, value in moved.items() if name != "GATE_INDEX" or name in environment}
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
