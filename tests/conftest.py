@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from load.brokers import Fresh, KafkaServer, kafka_server
+from load.servers import RedisServer, redis_server
+from load.stage import Stage
 
 # Suites that several test modules share tell what went wrong as plainly as the modules do.
 pytest.register_assert_rewrite("bucket_contract", "damaged", "store_contract", "walk_contract")
@@ -45,3 +48,24 @@ def kafka() -> Iterator[KafkaServer]:
 def fresh(kafka: KafkaServer, request: pytest.FixtureRequest) -> Fresh:
     """Names of topics and groups that nobody else uses."""
     return Fresh(kafka.brokers, request.node.name)
+
+
+@pytest.fixture(scope="session")
+def shared_redis() -> Iterator[RedisServer]:
+    """A real Redis, one in each process, for tests that do not stop it and use names of their own."""
+    with redis_server("--appendonly", "yes", "--appendfsync", "always") as server:
+        yield server
+
+
+@pytest.fixture
+def stage(fresh: Fresh, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
+    """Topics of a test, and the workers on them; the index is a file unless one is named."""
+    made: list[Stage] = []
+
+    def make(index: str | None = None, **options: Any) -> Stage:
+        made.append(Stage.fresh(fresh, tmp_path / str(len(made)), index or str(tmp_path / "index.sqlite"), **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

@@ -14,8 +14,8 @@ Staging = Callable[..., Stage]
 TEXT = "A keeper of bees writes down each spring when the first blossom opens and how many frames the colony covers."
 
 
-def test_partitions_change_hands_in_order_and_nothing_is_left_out(stage: Staging, redis: RedisServer) -> None:
-    on = stage(redis.url, partitions=4, verdict_partitions=1)
+def test_partitions_change_hands_in_order_and_nothing_is_left_out(stage: Staging, shared_redis: RedisServer) -> None:
+    on = stage(shared_redis.url, partitions=4, verdict_partitions=1)
     sent = 0
 
     def feed(count: int) -> None:

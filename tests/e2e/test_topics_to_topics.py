@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from load.servers import RedisServer
 from load.stage import Sent, Stage
 
 Staging = Callable[..., Stage]
@@ -129,8 +130,8 @@ def test_exactly_once_answers_and_offsets_are_one(stage: Staging) -> None:
     assert sum(on.committed().values()) >= 60
 
 
-def test_two_workers_share_the_partitions_and_the_index(stage: Staging, redis: object) -> None:
-    on = stage(redis.url, partitions=4)  # type: ignore[attr-defined]
+def test_two_workers_share_the_partitions_and_the_index(stage: Staging, shared_redis: RedisServer) -> None:
+    on = stage(shared_redis.url, partitions=4)
     on.send(Sent.of(f"d{n}", f"{TEXT} Ship {n // 2}, berth {n // 2}." * (1 + n // 2)) for n in range(40))
     on.start(workers=2)
     told = on.verdicts(40)
