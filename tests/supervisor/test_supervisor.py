@@ -19,7 +19,7 @@ from typing import Any
 
 from gate.supervisor import Patience
 
-SCENES = Path(__file__).with_name("scenes.py")
+PLAYS = Path(__file__).with_name("plays.py")
 CANARY = "the quick canary of a document"
 PATIENCE_SECONDS = 60.0
 
@@ -88,7 +88,7 @@ class Play:
 
 @contextmanager
 def play(scene: str, *options: str) -> Iterator[Play]:
-    command = [sys.executable, str(SCENES), scene, *options]
+    command = [sys.executable, str(PLAYS), scene, *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     running = Play(process)
     try:
@@ -183,7 +183,7 @@ def test_a_worker_that_dies_at_once_is_begun_ever_later_and_its_error_quotes_not
         scene.end()
         [first, *_] = scene.told("worker.crashed")
         assert first["error"] == "ValueError"
-        assert "scenes.py" in first["frames"][-1]
+        assert "plays.py" in first["frames"][-1]
         assert CANARY not in json.dumps(scene.lines)
 
 

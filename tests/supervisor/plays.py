@@ -1,4 +1,4 @@
-"""Workers for the tests of the supervisor, run as a command: `python scenes.py NAME [--workers N] ...`.
+"""Workers for the tests of the supervisor, run as a command: `python plays.py NAME [--workers N] ...`.
 
 Each is as small as what it shows. All but the deaf one stop on SIGTERM.
 """
