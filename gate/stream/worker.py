@@ -28,7 +28,8 @@ from gate.stream.admin import asked, started, stopped
 from gate.stream.broker import Action, action_for, bounded, code_of, consumer_options, translated
 from gate.stream.desk import Batch, Desk, cut
 from gate.stream.lanes import Lanes
-from gate.stream.outbox import AtLeastOnce, ExactlyOnce, Outbox, Sender
+from gate.stream.outbox import AtLeastOnce, ExactlyOnce, Outbox
+from gate.stream.sender import Sender
 from gate.stream.settings import Kafka, Working
 
 T = TypeVar("T")

@@ -16,7 +16,8 @@ from gate.stream.broker import Action, action_for, client_options, consumer_opti
 from gate.stream.desk import Batch
 from gate.stream.events import Outgoing
 from gate.stream.lanes import Lanes
-from gate.stream.outbox import AtLeastOnce, ExactlyOnce, Outbox, Sender
+from gate.stream.outbox import AtLeastOnce, ExactlyOnce, Outbox
+from gate.stream.sender import Sender
 from gate.stream.settings import Kafka
 
 PARTITION = TopicPartition("t", 0)
