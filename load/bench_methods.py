@@ -1,7 +1,7 @@
 """How fast the methods of the papers sign documents: `python -m load.bench_methods [--characters 1048576] [--json]`.
 
 Every contender of a question starts from the same raw texts, as in `load.bench_fingerprint`; a speed says how many
-times faster ours is than a peer.
+times faster ours is than a peer. Methods of windows are held against a bare pass (`load.bench_windows`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from gate.core import minhash, shingles
 from gate.core.profile import Family
 from gate.core.text import normalise
+from load import bench_windows
 from load.bench_fingerprint import (
     WORDS,
     Peer,
@@ -31,6 +32,7 @@ VALUES = 128
 FAMILIES: tuple[Family, ...] = ("one-permutation", "multiplicative", "modular", "murmur3")
 # Asked of MinHash as the gate signs by default, and of the family that is made for arrays. The others are stated.
 ASKED = ("one-permutation", "multiplicative")
+WINDOWS = "windows"
 
 
 def signed(family: Family) -> Run:
@@ -63,8 +65,11 @@ def questions(characters: int) -> list[Question]:
 
 def run(*, characters: int, rounds: int, clock: str, only: str = "") -> Report:
     report = Report("methods", {"characters": characters, "rounds": rounds, "clock": clock})
-    chosen = [question for question in questions(characters) if only in question.name]
-    report.add("times as fast", [row for question in chosen for row in ask(question, rounds=rounds, clock=clock)])
+    if only != WINDOWS:
+        chosen = [question for question in questions(characters) if only in question.name]
+        report.add("times as fast", [row for question in chosen for row in ask(question, rounds=rounds, clock=clock)])
+    if only in WINDOWS:
+        bench_windows.add(report, characters=characters, rounds=rounds, clock=clock)
     return report
 
 
@@ -73,7 +78,9 @@ def main() -> None:
     parser.add_argument("--characters", type=int, default=1 << 20, help="size of each corpus")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
-    parser.add_argument("--only", default="", help="ask only questions whose name contains this")
+    parser.add_argument(
+        "--only", default="", help=f"ask only questions whose name contains this; {WINDOWS}: Mod_n, BSW_n, Sketch_n"
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     run(characters=arguments.characters, rounds=arguments.rounds, clock=arguments.clock, only=arguments.only).show(

@@ -62,11 +62,12 @@ def _together(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _hashed(data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64], secret: bytes) -> Hashes:
-    """The first eight bytes of MurmurHash3 x64 128; with a secret, of keyed BLAKE2b."""
+    """The first eight of 16 bytes of MurmurHash3 x64 128; with a secret, of keyed BLAKE2b."""
     flat, places = data.tobytes(), zip(begins.tolist(), ends.tolist())
     if secret:
         key = secret if len(secret) <= 64 else hashlib.blake2b(secret).digest()
-        digests = [hashlib.blake2b(flat[a:b], key=key, digest_size=8).digest() for a, b in places]
+        digests = [hashlib.blake2b(flat[a:b], key=key, digest_size=16).digest() for a, b in places]
     else:
-        digests = [mmh3.mmh3_x64_128_digest(flat[a:b])[:8] for a, b in places]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+        digest = mmh3.mmh3_x64_128_digest
+        digests = [digest(flat[a:b]) for a, b in places]
+    return np.frombuffer(b"".join(digests), dtype="<u8")[::2].astype(np.uint64)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from gate.core import rabin
 from gate.core.shingles import Features
 from gate.core.streams import Hashes, fmix64
-from gate.core.text import Texts
+from gate.core.text import Texts, encoded
 
 _CACHED = 16 * 1024  # windows to hash at a time: they and the hashes stay in a core's cache
 _ALL = 2**64 - 1
@@ -75,11 +75,10 @@ def _bytes_of(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The UTF-8 of a batch, and where the bytes of each text begin."""
     if texts.points.dtype == np.uint8:
         return texts.points.view(np.uint8), texts.starts
-    data = np.frombuffer(texts.points.tobytes().decode("utf-32-le").encode(), dtype=np.uint8)
-    wide = np.flatnonzero(texts.points > 0x7F)
-    points, more = texts.points[wide], np.zeros(wide.size + 1, dtype=np.int64)
-    np.cumsum(1 + (points > 0x7FF) + (points > 0xFFFF), out=more[1:])  # bytes beyond the first
-    return data, texts.starts + more[np.searchsorted(wide, texts.starts)]
+    parts = encoded(texts)
+    bounds = np.zeros_like(texts.starts)
+    np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=bounds[1:])
+    return np.frombuffer(b"".join(parts), dtype=np.uint8), bounds
 
 
 def divisible(prints: Hashes, n: int) -> NDArray[np.int64]:

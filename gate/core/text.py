@@ -100,10 +100,11 @@ def content_ids(texts: Texts, secret: bytes = b"") -> list[bytes]:
 
 def encoded(texts: Texts) -> list[bytes]:
     """The UTF-8 of each normalised text."""
-    data, bounds = texts.points.tobytes(), texts.starts.tolist()
+    bounds = texts.starts.tolist()
     if texts.points.dtype == np.uint8:
+        data = texts.points.tobytes()
         return [data[i:j] for i, j in pairwise(bounds)]
-    text = data.decode("utf-32-le")
+    text = str(texts.points.data, "utf-32-le")
     return [text[i:j].encode() for i, j in pairwise(bounds)]
 
 

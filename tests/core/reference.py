@@ -328,7 +328,9 @@ def chunk_hashes(data: bytes, prints: Sequence[int], profile: Profile, secret: b
         ends.append(len(data))
     chunks = [data[a:b] for a, b in zip([0, *ends], ends)]
     if secret:
-        return [int.from_bytes(hashlib.blake2b(one, key=secret, digest_size=8).digest(), "little") for one in chunks]
+        return [
+            int.from_bytes(hashlib.blake2b(one, key=secret, digest_size=16).digest()[:8], "little") for one in chunks
+        ]
     return [int.from_bytes(mmh3.hash_bytes(one)[:8], "little") for one in chunks]
 
 

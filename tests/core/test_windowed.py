@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 import reference
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from samples import WRITTEN, any_texts, batches, print_body
 
@@ -21,6 +21,7 @@ from gate.errors import ConfigError
 
 NAMES = ["bsw-n", "min-n", "mod-n", "sketch-n"]
 SETS = ["bsw-n", "min-n", "mod-n"]
+long_texts = st.lists(any_texts, min_size=3, max_size=6).map(" ".join)  # most of them have a signature
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),
@@ -129,9 +130,9 @@ def test_below_the_minimum_of_features_a_body_is_empty(name: str) -> None:
 # Buckets
 
 
-@given(batches, PROFILES)
-def test_a_set_is_kept_under_its_smallest_fingerprints(batch: list[str], profile: Profile) -> None:
-    assume(profile.method != "sketch-n")
+@given(batches, PROFILES, st.sampled_from(SETS))
+def test_a_set_is_kept_under_its_smallest_fingerprints(batch: list[str], profile: Profile, name: str) -> None:
+    profile = msgspec.structs.replace(profile, method=name)
     method = method_of(profile)
     bodies = method.sign(normalise(batch)).bodies
     stored = method.postings(bodies)
@@ -183,11 +184,12 @@ def test_a_body_that_is_not_whole_is_known(name: str) -> None:
 # Comparing
 
 
-@given(any_texts, any_texts, PROFILES)
+@given(long_texts, long_texts, PROFILES)
 def test_measures_are_the_same_from_both_sides_and_within_bounds(left: str, right: str, profile: Profile) -> None:
     method = method_of(profile)
     bodies = method.sign(normalise([left, right])).bodies
-    assume(all(bodies))
+    if not all(bodies):
+        return
     forth, back = method.compare(bodies[:1], bodies[1:]), method.compare(bodies[1:], bodies[:1])
     for one, other in ((forth.resemblance, back.resemblance), (forth.left_in_right, back.right_in_left)):
         if one is None or other is None:
@@ -199,11 +201,12 @@ def test_measures_are_the_same_from_both_sides_and_within_bounds(left: str, righ
     assert alike(forth, decided)[0] == alike(back, decided)[0]
 
 
-@given(any_texts, PROFILES)
+@given(long_texts, PROFILES)
 def test_a_text_resembles_itself_wholly(text: str, profile: Profile) -> None:
     method = method_of(profile)
     [body] = method.sign(normalise([text])).bodies
-    assume(body)
+    if not body:
+        return
     found = method.compare([body], [body])
     assert found.resemblance is not None
     assert found.resemblance[0] == 1
