@@ -24,7 +24,8 @@ BUILT_IN: dict[str, Profile] = {
             resemblance=None,
         ),
         # Roth 2011: his best, method 43B: Soundex codes without stop words, in 40s; the sum of the hashes that 25
-        # divides; similar within 30 %. His other combinations by stream, drop_*, gram, si_method and si_window.
+        # divides; similar within 30 %. His other combinations by stream, drop_*, gram, si_method and si_window. For
+        # comparison, not for use: one of nine strangers is similar by chance (docs/papers.md).
         Profile(
             name="roth-2011",
             stream="soundex",

@@ -12,6 +12,8 @@ from gate.core.methods import method_of
 from gate.core.plan import bands_for, plan, recall, within
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
+from gate.core.shingles import Features
+from gate.core.simindex import likeness, numbers
 from gate.core.text import normalise
 from gate.errors import ConfigError
 
@@ -148,6 +150,16 @@ def test_sums_of_unrelated_documents_are_near_as_often_as_random_numbers() -> No
     size = np.abs(drawn)
     near = (drawn[0] * drawn[1] > 0) & (size.min(axis=0) >= 0.7 * size.max(axis=0))
     assert recall(profile, 0.0) == pytest.approx(near.mean(), abs=0.003)
+
+
+@pytest.mark.parametrize("method", [5, 7, 9])
+def test_sums_of_extremes_tell_no_two_documents_of_one_length_apart(method: int) -> None:
+    """Drawn: hashes of unrelated documents, of one length."""
+    profile = Profile(name="p", method="simindex", resemblance=0.7, si_method=method)
+    drawn = np.random.default_rng(1).integers(0, 2**32, 20 * 3000, dtype=np.uint64)
+    found = numbers(Features(drawn, np.arange(0, drawn.size + 1, 3000)), method, gram=4, window=25)
+    assert likeness(found[:-1], found[1:]).min() > 0.7
+    assert recall(profile, 0.0) == 1.0
 
 
 def test_hashes_of_sketches_that_differ_at_all_are_near_by_chance_only() -> None:
