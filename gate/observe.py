@@ -108,8 +108,10 @@ class Observer:
         self._discarded = count("producers_discarded", "Producers thrown away after an error.", "reason")
         self._fenced = count("fenced", "Producers that a newer owner of the partition shut out.")
 
-        self._round_trip = spread("index_round_trip_seconds", "Calls to the index.", "operation", buckets=_MOMENTS)
-        self._failed = count("index_errors", "Calls to the index that failed.", "operation", "reason")
+        self._round_trip = spread(
+            "index_round_trip_seconds", "Calls to Redis that succeeded.", "operation", buckets=_MOMENTS
+        )
+        self._failed = count("index_errors", "Calls to Redis that failed, each try of one.", "operation", "reason")
         self._circuit = level("index_circuit_open", "Workers that let the index rest after failures.")
 
         self._build = level("build_info", "What runs.", "version", "python", mode="livemostrecent")
@@ -322,7 +324,8 @@ class Oversight:
 
     def __init__(self, registry: CollectorRegistry, *, workers: int) -> None:
         self._log = get_logger()
-        Gauge("gate_workers_wanted", "Workers that there should be.", registry=registry).set(workers)
+        self._wanted = Gauge("gate_workers_wanted", "Workers that there should be.", registry=registry)
+        self._wanted.set(workers)
         self._running = Gauge("gate_workers_running", "Workers that there are.", registry=registry)
         self._restarts = Count("gate_worker_restarts_total", "Workers begun again.", ["worker"], registry=registry)
         for number in range(workers):

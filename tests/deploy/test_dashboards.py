@@ -10,6 +10,7 @@ import pytest
 from deployed import DASHBOARDS, DEPLOY, read_dashboard, read_yaml, rules, shown_expressions
 from prometheus_client import CollectorRegistry
 
+from deploy import metrics
 from deploy.grafana import generate
 from gate.observe import Observer, Oversight, ProcessFacts
 
@@ -90,3 +91,9 @@ def test_every_metric_is_shown_somewhere() -> None:
     asked = {expression for _, expression in shown_expressions()} | {rule["expr"] for rule in rules("record").values()}
     shown = {without_suffix(name, known) for expression in asked for name in named(expression)}
     assert known.keys() - shown == set()
+
+
+def test_the_page_of_metrics_tells_of_all_and_is_as_generated() -> None:
+    assert metrics.PAGE.read_text() == metrics.page(), "run: python deploy/metrics.py"
+    for name, kind in known_metrics().items():
+        assert f"| `{name}` | {kind} |" in metrics.page()

@@ -1,0 +1,91 @@
+"""Write docs/metrics.md anew: `python deploy/metrics.py`. A test fails when it differs from what the gate tells."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.registry import Collector
+
+from gate import observe
+from gate.observe import Observer, Oversight, ProcessFacts
+
+PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
+
+HEAD = """\
+# What is measured and logged
+
+`gate run --kafka ... --http-port PORT` serves `/metrics`, `/healthz` and `/readyz` there; with `--workers N` one port
+tells of all workers together. Nothing here holds a document's text. This page is written by `python deploy/metrics.py`.
+
+The match rate, for one:
+
+```promql
+sum(rate(gate_verdicts_total{similar="true"}[5m])) / sum(rate(gate_verdicts_total[5m]))
+```
+
+`deploy/` has dashboards, recording rules and alerts made of these, and a runbook.
+
+## Metrics
+
+A histogram `x` is asked for as `x_bucket`, `x_sum` and `x_count`.
+
+| metric | kind | labels | what |
+|---|---|---|---|
+"""
+
+LOG = """
+Labels are bounded: the first 50 sources have a label of their own and later ones are counted as `other`; a check-in
+without a source counts as `none`.
+
+## Log events
+
+One JSON object a line on stderr (`log_format`), with `event`, `level`, `timestamp` and `worker`. Libraries are heard
+from WARNING on, whatever the `log_level`. An error is told by its type and its place in the code; its message only
+where the gate or the system wrote it, since any other may quote a document.
+
+"""
+
+
+def page() -> str:
+    registry = CollectorRegistry()
+    parts: list[object] = [Observer(registry), Oversight(registry, workers=1)]
+    facts = ProcessFacts(dict)
+    registry.register(facts)
+    rows = [f"| `{name}` | {kind} | {labels} | {what} |\n" for name, kind, labels, what in _metrics(parts, facts)]
+    named = ", ".join(f"`{event}`" for event in events()) + "."
+    return HEAD + "".join(sorted(rows)) + LOG + textwrap.fill(named, 120) + "\n"
+
+
+def _metrics(parts: list[object], facts: Collector) -> list[tuple[str, str, str, str]]:
+    found = []
+    for part in parts:
+        for metric in vars(part).values():
+            if hasattr(metric, "_labelnames"):
+                [told] = metric.describe()
+                found.append((told, metric._labelnames))
+    found += [(told, told._labelnames) for told in facts.collect()]
+    return [
+        (
+            told.name + ("_total" if told.type == "counter" else ""),
+            told.type,
+            ", ".join(f"`{label}`" for label in labels),
+            told.documentation,
+        )
+        for told, labels in found
+    ]
+
+
+def events() -> list[str]:
+    """The names of all events, read from the one module that logs."""
+    source = Path(observe.__file__).read_text()
+    plain = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', source))
+    made = {f"partitions.{kind}" for kind in ("assigned", "revoked")}
+    made |= {f"{what}.{state}" for what in ("index", "broker") for state in ("away", "back")}
+    return sorted(plain | made)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
