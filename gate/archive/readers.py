@@ -190,8 +190,15 @@ def _whole(event: Event, raw: bytes, place: Place, opened: Opened, root: Path) -
         added["source"] = opened.source
     if added:
         event = structs.replace(event, **added)
-        raw = msgspec.json.encode({**msgspec.json.decode(raw), **added})
+        raw = _with_fields(raw, added)
     return Found(event=event, place=place, raw=raw)
+
+
+def _with_fields(raw: bytes, added: dict[str, object]) -> bytes:
+    """The message with more fields. Those that it does not name yet are written behind the others: texts are long."""
+    if any(f'"{name}"'.encode() in raw for name in added):
+        return msgspec.json.encode({**msgspec.json.decode(raw), **added})
+    return raw.rstrip()[:-1] + b"," + msgspec.json.encode(added)[1:]
 
 
 READERS = (

@@ -10,6 +10,7 @@ from gate.errors import BadDocument
 
 SNIFFED_BYTES = 8192  # where a binary file shows its first NUL; text never holds one
 BYTES_PER_CHARACTER = 4  # neither UTF-8 nor UTF-16 needs more, so no more than the limit times this is ever read
+FIRST_BYTES = 64 * 1024  # most texts are shorter, and a read makes room for as much as it is asked for
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -24,7 +25,11 @@ def read(path: Path, *, max_chars: int) -> str:
 
 
 def read_stream(stream: BinaryIO, *, max_chars: int) -> str:
-    return decode(stream.read(max_chars * BYTES_PER_CHARACTER + len(codecs.BOM_UTF8) + 1), max_chars=max_chars)
+    most = max_chars * BYTES_PER_CHARACTER + len(codecs.BOM_UTF8) + 1
+    raw = stream.read(min(most, FIRST_BYTES))
+    if len(raw) == FIRST_BYTES:
+        raw += stream.read(most - FIRST_BYTES)
+    return decode(raw, max_chars=max_chars)
 
 
 def unreadable(error: OSError) -> BadDocument:

@@ -138,7 +138,7 @@ def replay(
             if notes is not None and not quiet:
                 click.echo("\nwhat was sent is noted; go on with --resume", err=True)
             raise
-    unanswered = target.unanswered()
+    unanswered = target.unanswered() if wait else 0  # nobody looked
     if not quiet:
         summarise(tally, unanswered, json=options.json, dry_run=dry_run)
     if tally.unreadable or tally.dead_lettered:

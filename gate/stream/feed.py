@@ -131,8 +131,7 @@ class Feed(Generic[T]):
         sent: list[tuple[Message[T], asyncio.Future[Any] | None]] = []
         self._under_way.append(sent)
         for message in batch:
-            size = len(message.key) + len(message.value or b"")
-            if size > self._surely_bytes:
+            if len(message.key) + len(message.value or b"") > self._surely_bytes:
                 done += await self.drain()
                 await self._send_alone(message)
                 done.append(message.fact)
@@ -155,37 +154,53 @@ class Feed(Generic[T]):
     async def _acknowledged(self) -> list[T]:
         """The facts of the oldest batch, once all of it is acknowledged."""
         batch = self._under_way[0]
+        await self._settled([future for _, future in batch if future is not None])
         for message, future in batch:
             if future is not None:
-                try:
-                    await self._arrived(message, future)
-                except (errors.KafkaError, OSError) as exc:
-                    raise translated(exc, self._kafka) from exc
+                self._arrived(message, future)
         self._under_way.popleft()
         return [message.fact for message, _ in batch]
 
+    async def _settled(self, sent: list[asyncio.Future[Any]]) -> None:
+        """Wait for acknowledgements, or for as long as one request may take: an idempotent producer never gives up."""
+        if missing := [future for future in sent if not future.done()]:
+            _, late = await asyncio.wait(missing, timeout=self._kafka.request_timeout_seconds)
+            if late:
+                raise translated(TimeoutError(), self._kafka)
+
     async def _send_alone(self, message: Message[T]) -> None:
         try:
-            await self._arrived(message, await self._sent(message))
-        except (errors.KafkaError, OSError) as exc:
-            if action_for(exc) is not Action.TOO_LARGE:
-                raise translated(exc, self._kafka) from exc
+            sent = await self._sent(message)
+        except errors.MessageSizeTooLargeError:  # for what the library was told of
+            self.refused += 1
+            return
+        await self._settled([sent])
+        if (error := sent.exception()) is not None and action_for(error) is Action.TOO_LARGE:
             self.refused += 1
             await self.close()
+        else:
+            self._arrived(message, sent)
 
     async def _sent(self, message: Message[T]) -> asyncio.Future[Any]:
         if self._producer is None:
             limits = {"max_batch_size": min(BATCH_BYTES, self._surely_bytes), "linger_ms": LINGER_MS}
             self._producer = AIOKafkaProducer(**producer_options(self._kafka) | limits)
             await started(self._kafka, self._producer)
-        sent: asyncio.Future[Any] = await bounded(
-            self._producer.send(self._topic, message.value, key=message.key), self._kafka.request_timeout_seconds
-        )
+        try:
+            sent: asyncio.Future[Any] = await bounded(
+                self._producer.send(self._topic, message.value, key=message.key), self._kafka.request_timeout_seconds
+            )
+        except errors.MessageSizeTooLargeError:
+            raise
+        except (errors.KafkaError, OSError) as exc:
+            raise translated(exc, self._kafka) from exc
         return sent
 
-    async def _arrived(self, message: Message[T], sent: asyncio.Future[Any]) -> None:
-        async with asyncio.timeout(self._kafka.request_timeout_seconds):
-            record = await asyncio.shield(sent)
+    def _arrived(self, message: Message[T], sent: asyncio.Future[Any]) -> None:
+        try:
+            record = sent.result()
+        except (errors.KafkaError, OSError) as exc:
+            raise translated(exc, self._kafka) from exc
         self.acknowledged += 1
         if record.offset < 0:
             return  # it arrived before, and the broker no longer knows where

@@ -190,6 +190,21 @@ def test_what_an_event_says_of_itself_counts_more_than_what_its_file_does(tmp_pa
     assert decode_event(second.message, limits=LIMITS) == second.event
 
 
+@pytest.mark.parametrize("own", ["", ', "source": null', ', "checked_in_at" : null', ', "title": "\\"source\\""'])
+def test_a_message_gets_the_fields_that_it_lacks_whatever_it_looks_like(tmp_path: Path, own: str) -> None:
+    path = write(tmp_path / "e.jsonl", f' {{"document_id": "a", "text": "}}"{own} }} \r\n')
+    [one] = found(path, source="archive")
+    assert isinstance(one, Found)
+    assert decode_event(one.message, limits=LIMITS) == one.event
+    assert json.loads(one.message)["source"] == "archive"
+    assert json.loads(one.message)["checked_in_at"] == "2020-05-17T12:00:00Z"
+
+
+def test_a_long_text_is_read_to_its_end(tmp_path: Path) -> None:
+    text = "x" * 200_000
+    assert documents(write(tmp_path / "a.txt", text), limits=Limits()) == {f"{tmp_path}/a.txt": text}
+
+
 def test_content_that_an_event_points_to_is_sent_with_it(tmp_path: Path) -> None:
     write(tmp_path / "docs" / "b.txt", "from the file")
     path = write(tmp_path / "events.jsonl", json.dumps({"document_id": "b", "content_uri": "file:docs/b.txt"}))

@@ -199,12 +199,18 @@ def worker(topic: Topic) -> Iterator[None]:
 
 def test_documents_go_to_the_topic_with_their_ids_as_keys_and_their_dates(archive: Path, topic: Topic) -> None:
     told = summary(archive, *topic.options, "--wait", "0", "--source", "old shelf", code=1)
-    assert (told["sent"], told["unanswered"]) == (7, 6)
+    assert (told["sent"], told["unanswered"]) == (7, 0)  # nobody looked for verdicts
     found = {record.key: record for record in topic.records()}
     assert set(found) == {b"bread.txt", b"letters/light.txt", b"letters/wide.txt", b"copy", b"bridge", b"again"}
     events = [event for event in topic.events() if isinstance(event, CheckInEvent)]
     assert {event.document_id: event.text for event in events}["letters/wide.txt"] == EDITED
     assert all(event.checked_in_at is not None and event.source == "old shelf" for event in events)
+
+
+def test_what_nobody_judges_is_told_to_wait(topic: Topic) -> None:
+    Path("e.jsonl").write_bytes(event("a", BREAD) + event("b", BRIDGE))
+    assert summary("e.jsonl", *topic.options, "--wait", "0.1")["unanswered"] == 2
+    assert "without a verdict so far" in gate("replay", "e.jsonl", *topic.options, "--wait", "0.1").stdout
 
 
 @pytest.mark.usefixtures("worker")

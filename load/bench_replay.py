@@ -1,0 +1,109 @@
+"""An archive into a topic: `gate replay` against a producer that sends the same bytes and does nothing else.
+
+`python -m load.bench_replay [--documents 10000] [--rounds 3] [--clock wall|cpu] [--json]`. One broker of its own; the
+same options of the producer for all (idempotent, acks=all, lz4, batches of 1 MB), every send awaited. The bare producer
+has the records in memory. The replay reads them from a disk, unpacks, decodes and checks them, and keeps its journal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+
+from gate.archive.journal import Journal, Task
+from gate.archive.readers import items
+from gate.archive.replay import BATCH_DOCUMENTS, Replay
+from gate.archive.tally import Tally
+from gate.cli.replay import to_kafka
+from gate.limits import Limits
+from gate.stream.broker import producer_options
+from gate.stream.feed import BATCH_BYTES, LINGER_MS, UNDER_WAY
+from gate.stream.settings import Kafka, Topics
+from gate.wire import CheckInEvent, encode
+from load.brokers import Fresh, kafka_server
+from load.corpus import Corpus
+from load.measure import CLOCKS, Contender, Report, interleave, rows
+
+BARE = "bare producer"
+
+
+def bare(kafka: Kafka, records: Sequence[tuple[bytes, bytes]]) -> Callable[[int], int]:
+    async def send() -> None:
+        options = producer_options(kafka) | {"max_batch_size": BATCH_BYTES, "linger_ms": LINGER_MS}
+        async with AIOKafkaProducer(**options) as producer:
+            under_way: deque[asyncio.Future[Any]] = deque()
+            for key, value in records:
+                under_way.append(await producer.send(kafka.topics.check_ins[0], value, key=key))
+                if len(under_way) > UNDER_WAY * BATCH_DOCUMENTS:
+                    await under_way.popleft()
+            await asyncio.gather(*under_way)
+
+    def step(_: int) -> int:
+        asyncio.run(send())
+        return len(records)
+
+    return step
+
+
+def replayed(kafka: Kafka, archive: Path, journals: Path) -> Callable[[int], int]:
+    def step(number: int) -> int:
+        tally = Tally()
+        task = Task(sources=(str(archive),), target=kafka.brokers)
+        with (
+            Journal(journals / f"{archive.name}-{number}", task, resume=False) as journal,
+            to_kafka(kafka, tally, watch=False) as target,
+        ):
+            Replay(target, tally=tally, limits=Limits(), journal=journal, clock=time.monotonic).run(items([archive]))
+        return tally.sent
+
+    return step
+
+
+def run(*, documents: int, rounds: int, clock: str) -> Report:
+    report = Report("An archive into a topic", {"documents": documents, "rounds": rounds, "clock": clock})
+    with kafka_server() as broker, tempfile.TemporaryDirectory(prefix="gate-replay-") as made:
+        folder = Path(made)
+        kafka = Kafka(brokers=broker.brokers, topics=Topics(check_ins=(Fresh(broker.brokers, "bench").topic(),)))
+        records = [
+            (one.document_id.encode(), encode(CheckInEvent(document_id=one.document_id, text=one.text)))
+            for one in Corpus(1, documents)
+        ]
+        lines = b"\n".join(value for _, value in records)
+        (folder / "plain.jsonl").write_bytes(lines)
+        (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines, 6))
+        (folder / "files").mkdir()
+        for one in Corpus(1, documents):
+            (folder / "files" / f"{one.document_id}.txt").write_text(one.text)
+        (folder / "journals").mkdir()
+        contenders = [Contender(BARE, bare(kafka, records))] + [
+            Contender(f"replay of {name}", replayed(kafka, folder / name, folder / "journals"))
+            for name in ("plain.jsonl", "packed.jsonl.gz", "files")
+        ]
+        timings = interleave(contenders, rounds=rounds, reference=BARE, clock=clock)
+    report.add("Microseconds a document", rows(timings, BARE))
+    return report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    run(documents=options.documents, rounds=options.rounds, clock=options.clock).show(as_json=options.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
