@@ -6,11 +6,15 @@ import asyncio
 from collections.abc import Callable, Iterator
 from itertools import count
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from walk_contract import Run, postings, u64
 
 from gate.core.methods import Room
 from gate.index.redis import store as module
+from gate.index.redis.buckets import Widths, answering, unpack
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
 from load.servers import redis_cluster, redis_server
@@ -144,3 +148,42 @@ def test_what_overflows_between_two_reads_is_in_the_tail(open_store: Callable[[i
     mark = run(store.read(u64(KEY))).mark
     run(store.append(u64(KEY), u64(9), u64(9)))
     assert 9 in run(store.read(u64(KEY), since=mark)).entries.tolist()
+
+
+@given(
+    kept=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 9), st.integers(0, 3)), max_size=40),
+    asked=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3), st.integers(0, 1)), min_size=1),
+    limit=st.integers(1, 4),
+)
+def test_answers_are_those_of_all_postings_that_are_close_enough(
+    kept: list[tuple[int, int, int, int]], asked: list[tuple[int, int, int, int]], limit: int
+) -> None:
+    """Tables with tags of a byte and of eight, buckets of one shard and of others, some longer than the limit."""
+    keys = u64(*(table << 32 | bucket for bucket, table, _, _ in asked))
+    tags, radii = u64(*(tag for _, _, tag, _ in asked)), np.array([radius for *_, radius in asked], np.uint8)
+    widths = Widths({0: 1})
+    rows: dict[int, bytes] = {}
+    for bucket, table, entry, tag in kept:
+        posting = entry.to_bytes(8, "little") + tag.to_bytes(8 if table else 1, "little")
+        rows[table << 32 | bucket] = rows.get(table << 32 | bucket, b"") + posting
+    pieces = [rows.get(key, b"") for key in keys.tolist()]
+    (which, entries, theirs), capped = unpack(pieces, widths.of(keys), limit)
+    close = np.bitwise_count(theirs ^ tags[which]) <= radii[which]
+    found, owners, cut = answering(pieces, widths.of(keys), limit, tags, radii)
+    assert sorted(zip(found.tolist(), owners.tolist(), strict=True)) == sorted(
+        zip(which[close].tolist(), entries[close].tolist(), strict=True)
+    )
+    assert cut.tolist() == capped.tolist()
+
+
+def test_answers_of_buckets_their_overflow_and_the_log_are_told_in_the_order_of_the_probes(
+    open_store: Callable[[int], RedisStore], run: Run
+) -> None:
+    store = open_store(4096)
+    filled(store, run, 5)
+    keys, tags, radii = u64(KEY, KEY + 1, KEY), u64(1, 1, 4), np.array([1, 0, 0], np.uint8)
+    found = run(store.answer(keys, tags, radii))
+    assert (found.probes.tolist(), found.entries.tolist()) == ([0, 0, 0, 2], [1, 3, 5, 4])
+    run(store.append(u64(KEY, KEY), u64(8, 9), u64(4, 2)))
+    later = run(store.answer(keys, tags, radii, since=found.mark))
+    assert (later.probes.tolist(), later.entries.tolist()) == ([2], [8])

@@ -57,16 +57,17 @@ def unpacked(numbers: NDArray[np.uint32]) -> Keys:
 
 
 class Split:
-    """Keys by shard: `parts` are the shards with the names of their buckets, `restored` brings replies in order."""
+    """Keys by shard: `parts` are the shards with the names of their buckets, `order` tells where each key stood before,
+    and `restored` brings the replies back there."""
 
     def __init__(self, keys: Keys) -> None:
         order, bounds = by_shard(shards_of(keys))
         names: list[bytes] = packed(keys)[order].view("V4").tolist()
+        self.order = order
         self.parts = [(shard, names[a:b]) for shard, (a, b) in enumerate(pairwise(bounds.tolist())) if a < b]
-        self._places = np.argsort(order).tolist()
 
     def restored(self, pieces: Sequence[bytes]) -> Sequence[bytes]:
-        return itemgetter(*self._places)(pieces) if len(pieces) > 1 else pieces
+        return itemgetter(*np.argsort(self.order).tolist())(pieces) if len(pieces) > 1 else pieces
 
 
 def rows_by_shard(keys: Keys, entries: Keys, tags: Keys, widths: Numbers) -> dict[int, list[bytes]]:
@@ -113,6 +114,35 @@ def unpack(pieces: Sequence[bytes], widths: Numbers, limit: int) -> tuple[Triple
     return (which, lanes[at], lanes[at + 8] & _MASKS[widths[which]]), capped
 
 
+def answering(
+    pieces: Sequence[bytes], widths: Numbers, limit: int, tags: Keys, radii: NDArray[np.uint8]
+) -> tuple[Numbers, Keys, NDArray[np.bool_]]:
+    """Of the postings that `unpack` would tell those whose tags are within the radius of their bucket's probe: place
+    and entry of each; and which buckets had more. The others, most of them, are never taken out of their bytes."""
+    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+    counts = lengths // (8 + widths)
+    capped = counts > limit
+    if capped.any():
+        pieces = [piece[: limit * size] for piece, size in zip(pieces, (8 + widths).tolist(), strict=True)]
+        counts = np.minimum(counts, limit)
+    places, entries = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    for width in np.flatnonzero(np.bincount(widths)).tolist():
+        chosen = np.flatnonzero(widths == width)
+        several = counts[chosen]
+        data = b"".join((*map(pieces.__getitem__, chosen.tolist()), bytes(16)))
+        # Eight bytes at each posting's entry and tag, in their places; what follows a short tag is masked away.
+        owners, kept = (np.ndarray(int(several.sum()), "<u8", data, at, (8 + width,)) for at in (0, 8))
+        differing = np.repeat(tags[chosen], several)
+        differing ^= kept
+        differing &= _MASKS[width]
+        near = radii[chosen]
+        close = np.bitwise_count(differing) <= np.repeat(near, several) if near.any() else differing == 0
+        met = np.flatnonzero(close)
+        places.append(chosen[np.searchsorted(np.cumsum(several), met, side="right")])
+        entries.append(owners[met])
+    return np.concatenate(places), np.concatenate(entries), capped
+
+
 def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:
     """Keys, entries and tags of rows behind the size of a posting."""
     size = item[0]
@@ -125,7 +155,10 @@ def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:
 
 def unpack_log(keys: Keys, logged: Sequence[bytes]) -> Triples:
     """The postings of the log that stand under one of the keys; a key asked for twice gets them twice."""
-    columns = [unpack_rows(item[8:]) for item in logged]
+    rows: dict[bytes, list[bytes]] = defaultdict(list)
+    for item in logged:
+        rows[item[8:9]].append(item[9:])
+    columns = [unpack_rows(b"".join((size, *items))) for size, items in rows.items()]
     stood, entries, tags = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

@@ -1,21 +1,70 @@
-"""Whole buckets of a batch, read by plain commands: through a script, each would be copied and hashed twice more."""
+"""What is in buckets: whole ones are read by plain commands, for through a script each would be copied and hashed twice
+more; what was appended since is told by the log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.index.redis.buckets import Split, answering, by_key, unpack, unpack_log
 from gate.index.redis.layout import packed
 from gate.index.redis.link import Argument, script
+from gate.index.store import Answers, Keys, Postings
 
 if TYPE_CHECKING:
     from gate.index.redis.store import RedisStore
 
 LOG, CROWDED, OVERFLOW = script("log"), script("crowded"), script("overflow")
 NOWHERE = packed((b"",))
+KEPT_MARKS = 64
 
 Part = tuple[int, list[bytes]]  # a shard, and names of buckets
 Buckets = dict[int, list[bytes]]  # by shard, in the order of the names; where there is none, it is empty
+
+
+async def read(store: RedisStore, keys: Keys, since: int | None) -> Postings:
+    split = Split(keys)
+    pieces, logged, mark = await _fetched(store, split, since)
+    triples, capped = unpack(split.restored(pieces), store._widths.of(keys), store._limit)
+    parts = [triples, unpack_log(keys, logged)] if logged else [triples]
+    return Postings(*by_key(keys, *parts), mark, capped)
+
+
+async def answer(store: RedisStore, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> Answers:
+    split = Split(keys)
+    pieces, logged, mark = await _fetched(store, split, since)
+    order = split.order
+    found, entries, cut = answering(pieces, store._widths.of(keys[order]), store._limit, tags[order], radii[order])
+    probes, capped = order[found], np.zeros(len(keys), np.bool_)
+    capped[order] = cut
+    if logged:
+        which, owners, theirs = unpack_log(keys, logged)
+        close = np.bitwise_count(theirs ^ tags[which]) <= radii[which]
+        probes, entries = np.append(probes, which[close]), np.append(entries, owners[close])
+    in_order = np.argsort(probes, kind="stable")
+    return Answers(probes[in_order], entries[in_order], mark, capped)
+
+
+async def _fetched(store: RedisStore, split: Split, since: int | None) -> tuple[list[bytes], list[bytes], int]:
+    """The buckets, or nothing where the log tells what came to them since; what it tells; and a new mark."""
+    places = {} if since is None else store._marks.get(since, {})
+    known = {shard: places[shard] for shard, _ in split.parts if places.get(shard)}
+    mark, logged = await tail(store, known)
+    begun, found = await whole(store, [part for part in split.parts if part[0] not in mark])
+    pieces = [piece for shard, names in split.parts for piece in found.get(shard) or [b""] * len(names)]
+    return pieces, logged, _kept(store, mark | begun)
+
+
+def _kept(store: RedisStore, places: dict[int, bytes]) -> int:
+    """The number of a mark."""
+    store._next_mark += 1
+    store._marks[store._next_mark] = places
+    if len(store._marks) > KEPT_MARKS:
+        store._marks.popitem(last=False)
+    return store._next_mark
 
 
 async def tail(store: RedisStore, places: dict[int, bytes]) -> tuple[dict[int, bytes], list[bytes]]:

@@ -18,16 +18,8 @@ from numpy.typing import NDArray
 
 from gate.core.methods import Room
 from gate.errors import Stale
-from gate.index.redis.buckets import (
-    Split,
-    Widths,
-    by_key,
-    entries_by_shard,
-    repeats,
-    rows_by_shard,
-    unpack,
-    unpack_log,
-)
+from gate.index.redis import reading
+from gate.index.redis.buckets import Widths, entries_by_shard, repeats, rows_by_shard
 from gate.index.redis.layout import (
     CONTENT_BYTES,
     FIXED_BYTES,
@@ -55,13 +47,24 @@ from gate.index.redis.layout import (
     unanswered,
 )
 from gate.index.redis.link import Argument, Link, Script, script
-from gate.index.redis.reading import tail, whole
 from gate.index.redis.records import Seen, joined, may_join, registered, told
 from gate.index.redis.survey import survey
 from gate.index.redis.swap import Item, until_swapped
 from gate.index.redis.views import current_view, keep_window, rotate
 from gate.index.redis.walk import RedisWalk
-from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+from gate.index.store import (
+    VOID,
+    Answers,
+    Enrolment,
+    Held,
+    Holder,
+    Keys,
+    Memory,
+    Postings,
+    Record,
+    Registration,
+    Standing,
+)
 
 APPEND, WITHDRAW, DRAW = script("append"), script("withdraw"), script("draw")
 HOLD, DOCUMENTS, REMEMBER = script("hold"), script("documents"), script("remember")
@@ -69,7 +72,6 @@ ENTER, FIND, REGISTER = script("enter"), script("find"), script("register")
 ERASE, SWAP = script("erase"), script("swap")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
-KEPT_MARKS = 64
 LOOK_SECONDS = 60.0  # between two looks at the age of a generation; windows are hours and days
 KEPT_RECORDS = 4096
 
@@ -97,7 +99,7 @@ class RedisStore:
         self._seen: dict[int, Seen] = {}
         self._seen_before: dict[int, Seen] = {}
         self._marks: OrderedDict[int, dict[int, bytes]] = OrderedDict()  # where the log of each shard stood
-        self._next_mark = 1
+        self._next_mark = 0
         self._window_seconds = window_seconds
         self._clock = clock
         self._looked = 0.0  # when the age of the generation was last looked at
@@ -165,23 +167,10 @@ class RedisStore:
     # Buckets.
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        split = Split(keys)
-        places = {} if since is None else self._marks.get(since, {})
-        known = {shard: places[shard] for shard, _ in split.parts if places.get(shard)}
-        mark, logged = await tail(self, known)
-        begun, found = await whole(self, [part for part in split.parts if part[0] not in mark])
-        pieces = [piece for shard, names in split.parts for piece in found.get(shard) or [b""] * len(names)]
-        triples, capped = unpack(split.restored(pieces), self._widths.of(keys), self._limit)
-        parts = [triples, unpack_log(keys, logged)] if logged else [triples]
-        return Postings(*by_key(keys, *parts), self._keep_mark(mark | begun), capped)
+        return await reading.read(self, keys, since)
 
-    def _keep_mark(self, places: dict[int, bytes]) -> int:
-        number = self._next_mark
-        self._next_mark += 1
-        self._marks[number] = places
-        if len(self._marks) > KEPT_MARKS:
-            self._marks.popitem(last=False)
-        return number
+    async def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None) -> Answers:
+        return await reading.answer(self, keys, tags, radii, since)
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         if not len(keys):
