@@ -62,6 +62,13 @@ def check(options: BergillosOptions) -> None:
     for name in ("grams", "lengths"):
         if not getattr(options, name):
             raise ConfigError(f"{name}: is empty; give one or more")
+    try:
+        bands_for(options.similarity, bins=options.functions, recall=RECALL)
+    except ConfigError as exc:
+        raise ConfigError(
+            f"similarity, functions: no bands of {options.functions} values find {RECALL:.0%} of pairs of resemblance "
+            f"{options.similarity:g}; raise one of the two"
+        ) from exc
 
 
 def run(corpus: Documents, options: BergillosOptions, progress: Progress) -> Report:

@@ -182,5 +182,4 @@ EXPERIMENT = Experiment(
     run=run,
     options=Roth2011Options,
     check=check,
-    least_documents=1,
 )

@@ -76,5 +76,7 @@ def test_the_same_seed_gives_the_same_figures_but_for_the_time() -> None:
 def test_what_cannot_be_measured_is_told_before_any_work() -> None:
     with pytest.raises(ConfigError, match=r"^grams: "):
         EXPERIMENT.check(BergillosOptions(grams=()))
+    with pytest.raises(ConfigError, match=r"^similarity, functions: "):
+        EXPERIMENT.check(BergillosOptions(similarity=0.05, functions=16))
     with pytest.raises(ConfigError, match="nothing to shuffle"):
         run(Documents("tiny", ["a", "b"], ["one", ""]), SMALL, quietly)
