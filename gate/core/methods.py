@@ -190,6 +190,11 @@ def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_L
             f"profile.bands x profile.rows: {profile.bands} x {profile.rows} rows need more than the "
             f"{profile.bins} bins there are; lower bands or rows, or raise profile.bins"
         )
+    if profile.length_filter and profile.method not in ("minhash", "hybrid"):
+        raise ConfigError(
+            f"profile.length_filter: {profile.method} keeps no sizes of sets; leave it off, or choose the method "
+            "minhash or hybrid"
+        )
     method = METHODS[profile.method](profile, secret, max_features)
     if not _can_decide(method, profile):
         raise ConfigError(

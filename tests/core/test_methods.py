@@ -245,6 +245,12 @@ def test_more_rows_of_bands_than_bins_are_refused(name: str) -> None:
     method_of(Profile(name="p", method=name, bands=32, rows=4))
 
 
+def test_a_length_filter_without_lengths_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"profile\.length_filter"):
+        method_of(Profile(name="p", method="simhash", resemblance=None, length_filter=True))
+    method_of(Profile(name="p", method="hybrid", length_filter=True))
+
+
 def test_a_profile_without_a_threshold_for_what_its_method_tells_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"profile\.resemblance"):
         method_of(Profile(name="p", method="minhash", resemblance=None))

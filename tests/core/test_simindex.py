@@ -222,6 +222,45 @@ def test_numbers_under_another_secret_are_other_numbers() -> None:
     assert not set(found[1]) & set(found[2])
 
 
+# As the index asks of every method
+
+
+def test_only_numbers_are_kept_and_empty_bodies_take_no_place() -> None:
+    method = method_of(Profile(name="p", method="simindex"))
+    for bodies in ([], [b""], [b"", b""]):
+        assert len(method.postings(bodies)) == len(method.probes(bodies)) == 0
+    kept = method.postings([b"", body_of(7), b"", body_of(-7)])
+    assert kept.rows.tolist() == [1, 3]
+    assert kept.keys[0] != kept.keys[1]
+    assert not kept.tags.any()
+    assert method.room.tags == {int(key) >> 32: 0 for key in kept.keys}
+    assert method.room.holds(body_of(7))
+
+
+def test_an_empty_body_is_not_compared_and_no_pairs_have_no_measures() -> None:
+    method = method_of(Profile(name="p", method="simindex"))
+    with pytest.raises(ValueError, match="too few features"):
+        method.compare([b"", body_of(1)], [body_of(2), b""])
+    measures = method.compare([], [])
+    assert measures.resemblance is not None
+    assert not len(measures.resemblance)
+    assert measures.distance is None
+    assert measures.left_in_right is None
+
+
+def test_the_fingerprint_is_the_number() -> None:
+    method = method_of(Profile(name="p", method="simindex"))
+    assert method.fingerprint(body_of(-1)) == 2**64 - 1
+    assert method.fingerprint(b"") is None
+
+
+def test_below_the_minimum_of_features_there_is_no_number() -> None:
+    method = method_of(Profile(name="p", method="simindex", gram=1, si_method=1, min_features=3))
+    signed = method.sign(normalise(["", "one", "one two", "one two three", "!!!"]))
+    assert [bool(body) for body in signed.bodies] == [False, False, False, True, False]
+    assert signed.features == [0, 1, 2, 3, 0]
+
+
 # Parameters
 
 
