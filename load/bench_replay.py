@@ -24,7 +24,7 @@ from gate.archive.journal import Journal, Task
 from gate.archive.readers import items
 from gate.archive.replay import BATCH_DOCUMENTS, Replay
 from gate.archive.tally import Tally
-from gate.cli.replay import to_kafka
+from gate.cli.targets import to_kafka
 from gate.limits import Limits
 from gate.stream.broker import producer_options
 from gate.stream.feed import BATCH_BYTES, LINGER_MS, UNDER_WAY

@@ -257,15 +257,16 @@ async def feeding(kafka: Kafka, *, watch: bool, tell: Callable[[Told | Dead], No
             watcher.assign(partitions)
             for partition, end in ends.items():
                 watcher.seek(partition, end)
-        feed: Feed[Any] = Feed(kafka, topic, watcher, surely_bytes=await _surely_bytes(admin, topic), tell=tell)
+        feed: Feed[Any] = Feed(kafka, topic, watcher, surely_bytes=await _surely_bytes(kafka, admin), tell=tell)
         held.push_async_callback(feed.close)
         yield feed
 
 
-async def _surely_bytes(admin: Admin, topic: str) -> int:
-    """As much as the topic takes for certain, with what is written around it."""
+async def _surely_bytes(kafka: Kafka, admin: Admin) -> int:
+    """As much as the client and the topic take for certain, with what is written around it."""
+    topic = kafka.topics.check_ins[0]
     try:
         told = (await admin.settings([topic]))[topic]["max.message.bytes"]
     except ConfigError:  # to read settings needs a permission of its own
         told = str(DEFAULT_BYTES)
-    return max(1, int(int(told) * 0.9) - AROUND_BYTES)
+    return max(1, int(min(int(told), kafka.max_record_bytes) * 0.9) - AROUND_BYTES)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.errors import Unavailable
 from gate.model import Relation
-from gate.stream.feed import Told, Waiting
+from gate.stream.feed import Feed, Message, Told, Waiting, feeding
+from gate.stream.reading import reading
+from gate.stream.settings import Kafka, Topics
 from gate.wire import Place
+from load.brokers import Fresh, KafkaServer
 
 
 def told(offset: int) -> Told:
@@ -52,3 +60,50 @@ def test_partitions_are_told_apart() -> None:
     assert not waiting.answered(1, 5, told(5))
     assert waiting.answered(0, 5, told(5))
     assert not waiting.answered(0, 5, told(5))  # again
+
+
+# On a broker
+
+
+def message(number: int, value: bytes | None) -> Message[int]:
+    return Message(b"%d" % number, value, True, number)
+
+
+def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(kafka: KafkaServer, fresh: Fresh) -> None:
+    settings = Kafka(brokers=kafka.brokers, topics=Topics(check_ins=(fresh.topic(),)), max_record_bytes=50_000)
+    noise = random.Random(1)
+    values = [b"small", None, noise.randbytes(60_000), b"small too", noise.randbytes(40_000), None]
+
+    async def run() -> tuple[list[int], int, list[bytes | None]]:
+        async with feeding(settings, watch=False, tell=lambda answer: None) as feed:
+            done = await feed.send([message(n, value) for n, value in enumerate(values)])
+            done += await feed.drain()
+        async with reading(settings, settings.topics.check_ins) as found:
+            return done, feed.refused, [record.value async for batch in found.batches() for record in batch]
+
+    done, refused, kept = asyncio.run(run())
+    assert done == [0, 1, 2, 3, 4, 5]
+    assert refused == 1  # more than the client itself may send
+    assert kept == [values[0], values[3], values[4]]
+
+
+def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(kafka: KafkaServer, fresh: Fresh) -> None:
+    topics = Topics(check_ins=(fresh.topic(),))
+    settings = Kafka(brokers=kafka.brokers, topics=topics, request_timeout_seconds=1.0)
+
+    async def run(feed: Feed[int]) -> None:
+        await feed.send([message(0, b"first")])
+        assert await feed.drain() == [0]
+        kafka.pause()
+        assert await feed.send([message(1, b"second")]) == []
+        await feed.drain()
+
+    async def whole() -> None:
+        async with feeding(settings, watch=False, tell=lambda answer: None) as feed:
+            try:
+                with pytest.raises(Unavailable):
+                    await run(feed)
+            finally:
+                kafka.go_on()
+
+    asyncio.run(whole())

@@ -1,0 +1,145 @@
+"""Where `gate replay` sends documents: nowhere, into a gate of its own, or to the topic of check-ins."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gate.archive.journal import Fact
+from gate.archive.readers import Found
+from gate.archive.replay import Entry, Target
+from gate.archive.tally import Tally
+from gate.model import CheckIn
+from gate.service import Gate
+from gate.stream.settings import Kafka
+from gate.wire import CheckInEvent, Place
+
+if TYPE_CHECKING:
+    from gate.stream.feed import Dead, Feed
+
+
+class Ending(Target):
+    """A target that can be asked what became of all that it took."""
+
+    def answers(self, patience_seconds: float, tell: Callable[[], None]) -> None:
+        """Wait for the answers that are missing, as long as some come."""
+
+    def unanswered(self) -> int:
+        return 0
+
+
+class Nowhere(Ending):
+    def take(self, batch: Sequence[Entry]) -> list[Fact]:
+        return []
+
+    def drain(self) -> list[Fact]:
+        return []
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class Embedded(Ending):
+    """The gate in this process."""
+
+    def __init__(self, gate: Gate, tally: Tally) -> None:
+        self._gate = gate
+        self._tally = tally
+
+    def take(self, batch: Sequence[Entry]) -> list[Fact]:
+        """Judge a batch. A delete takes effect in its place: what came before it is judged before."""
+        waiting: list[tuple[CheckIn, Place]] = []
+        for found in (entry.found for entry in batch if entry.found is not None):
+            if isinstance(found.event, CheckInEvent):
+                waiting.append((found.event.check_in(), found.place))
+            else:
+                self._judge(waiting)
+                waiting = []
+                self._gate.delete([found.event.document_id])
+                self._tally.sent += 1
+        self._judge(waiting)
+        return [entry.fact for entry in batch]
+
+    def _judge(self, waiting: list[tuple[CheckIn, Place]]) -> None:
+        good, refused = self._gate.sift(document for document, _ in waiting)
+        for verdict in self._gate.check_in(good):
+            self._tally.judge(verdict.relation, verdict.group, similar=verdict.similar)
+        self._tally.sent += len(good)
+        for one in refused:
+            self._tally.dead_lettered[one.error.code] += 1
+
+    def drain(self) -> list[Fact]:
+        return []
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class ToKafka(Ending):
+    """The topic of check-ins. The event loop turns only while something is asked of it."""
+
+    def __init__(self, feed: Feed[Fact], runner: asyncio.Runner, tally: Tally) -> None:
+        self._feed = feed
+        self._runner = runner
+        self._tally = tally
+
+    def take(self, batch: Sequence[Entry]) -> list[Fact]:
+        from gate.stream.feed import Message
+
+        messages = [Message(*_record(entry.found), entry.fact) for entry in batch]
+        return self._safe(self._runner.run(self._feed.send(messages)))
+
+    def drain(self) -> list[Fact]:
+        return self._safe(self._runner.run(self._feed.drain()))
+
+    def _safe(self, facts: list[Fact]) -> list[Fact]:
+        self._tally.sent = self._feed.acknowledged
+        if self._feed.refused:
+            self._tally.dead_lettered["too_large_for_topic"] = self._feed.refused
+        return facts
+
+    def pause(self, seconds: float) -> None:
+        async def watch() -> None:
+            end = asyncio.get_running_loop().time() + seconds
+            await self._feed.watch(0)
+            await asyncio.sleep(end - asyncio.get_running_loop().time())
+
+        self._runner.run(watch())
+
+    def answers(self, patience_seconds: float, tell: Callable[[], None]) -> None:
+        since = time.monotonic()
+        while self.unanswered() and time.monotonic() - since < patience_seconds:
+            if self._runner.run(self._feed.watch()):
+                since = time.monotonic()
+                tell()
+
+    def unanswered(self) -> int:
+        return len(self._feed.waiting)
+
+
+def _record(found: Found | None) -> tuple[bytes, bytes | None, bool]:
+    if found is None:
+        return b"", None, False
+    return found.event.document_id.encode(), found.message, isinstance(found.event, CheckInEvent)
+
+
+@contextmanager
+def to_kafka(kafka: Kafka, tally: Tally, *, watch: bool) -> Iterator[ToKafka]:
+    from gate.stream.feed import Told, feeding  # here, as the library of Kafka is: few commands need it
+
+    def tell(answer: Told | Dead) -> None:
+        if isinstance(answer, Told):
+            tally.judge(answer.relation, answer.group, similar=answer.similar)
+        else:
+            tally.dead_lettered[answer.reason] += 1
+
+    with asyncio.Runner() as runner:
+        entered = feeding(kafka, watch=watch, tell=tell)
+        feed = runner.run(entered.__aenter__())
+        try:
+            yield ToKafka(feed, runner, tally)
+        finally:
+            runner.run(entered.__aexit__(None, None, None))
