@@ -37,7 +37,7 @@ _FACTOR = 0x9E3779B97F4A7C13
 # What is signed by, and how fast that is to be against the bare pass; None: that is only stated.
 METHODS: dict[str, tuple[Profile, float | None]] = {
     "Mod_100": (BUILT_IN["mod-n"], 0.5),
-    "Mod_50, containment": (BUILT_IN["containment"], 0.5),
+    "Mod_25, containment": (BUILT_IN["containment"], 0.5),
     "BSW_100": (BUILT_IN["bsw-n"], 0.5),
     "BSW_100 plain": (BUILT_IN["bsw-n-plain"], 0.5),
     "Min_100": (BUILT_IN["min-n"], None),
