@@ -141,4 +141,3 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # the lib
                 serialized_value_size=UNPACKS_TOO_LARGE,
                 headers=(),
             )
-        self.next_fetch_offset = batch.next_offset

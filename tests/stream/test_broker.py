@@ -190,6 +190,7 @@ class FakeProducer:
         self.broker.fail("commit_transaction")
         self.broker.records += self.pending
         self.broker.consumer.offsets |= self.pending_offsets
+        self.broker.fail("answer_of_commit")
 
 
 class Record:
@@ -305,6 +306,18 @@ def test_exactly_once_discards_the_producer_and_begins_where_the_broker_says(kin
     assert bench.broker.consumer.offsets == {PARTITION: 2}
     assert len(bench.broker.made) == 2
     assert {producer.options["transactional_id"] for producer in bench.broker.made} == {"gate.t.0"}
+
+
+def test_a_transaction_that_was_committed_without_a_word_is_not_made_again() -> None:
+    async def go() -> Bench:
+        bench = Bench(ExactlyOnce)
+        bench.broker.failures["answer_of_commit"] = [TimeoutError("x")]
+        await deliver_two(bench)
+        return bench
+
+    bench = asyncio.run(go())
+    assert bench.broker.records == [b"out 0", b"out 1"]
+    assert bench.broker.consumer.sought[-1] == 1
 
 
 @pytest.mark.parametrize("outbox", [AtLeastOnce, ExactlyOnce])
