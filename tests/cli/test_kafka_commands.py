@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -275,6 +277,30 @@ def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on
         stream.send(Outgoing(moved.topics.dead_letters, b"k", json.dumps(letter).encode(), []))
     assert done("deadletters", "replay", *moved.options, code=1) == "2 sent, 1 too large to send\n"
     assert [record.value for record in moved.read(small, 2)] == [b"no json", b"no json either"]
+
+
+def at_work(stream: Stream, *more: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "gate", "run", *stream.options, "--index", "kept.sqlite", *more]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_what_was_too_large_is_judged_after_the_limit_was_raised(stream: Stream, fresh: Fresh) -> None:
+    topics = Topics(
+        check_ins=stream.topics.check_ins, verdicts=fresh.topic("out"), dead_letters=stream.topics.dead_letters
+    )
+    stream = Stream(stream.brokers, stream.group, topics)
+    stream.send(Outgoing(stream.check_ins, b"a", check_in("a", BREAD), [("ce_id", b"7")]))
+    with at_work(stream, "--set", "limits.max_document_chars=100") as strict:
+        [letter] = stream.read(topics.dead_letters, 1)
+        strict.terminate()
+    assert json.loads(letter.value)["reason"] == "too_large"
+    assert done("deadletters", "replay", *stream.options, "--reason", "too_large") == "1 sent\n"
+    assert {tuple(record.headers) for record in stream.read(stream.check_ins, 2)} == {(("ce_id", b"7"),)}
+    with at_work(stream) as generous:
+        [verdict] = stream.read(topics.verdicts, 1)
+        generous.terminate()
+    assert json.loads(verdict.value)["relation"] == "new"
+    assert done("lag", *stream.options, "--max", "0").endswith("0 waiting.\n")
 
 
 # Rebuild
