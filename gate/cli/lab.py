@@ -81,12 +81,9 @@ def _folder(folder: Path, limits: Limits) -> Documents:
 
 def _holds_events(path: Path) -> bool:
     """Whether the first line is an event of the gate, rather than a document of a set."""
+    line = next((line for line in corpora.lines_of(path) if line.strip()), b"{}")
     try:
-        with path.open("rb") as file:
-            line = next((line for line in file if line.strip()), b"{}")
         first = msgspec.json.decode(line)
-    except OSError as exc:
-        raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise ConfigError(f"{path}: is not JSON Lines; give one object a line with `id` and `text`") from exc
     return isinstance(first, dict) and "document_id" in first

@@ -10,6 +10,7 @@ A set is a folder with `docs.jsonl`, an object a line with at least `id` (or `do
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,7 @@ def read_lines(path: Path, *, name: str) -> Documents:
     decoder = msgspec.json.Decoder(_Line)
     ids: list[str] = []
     texts: list[str] = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(lines_of(path), 1):
         if not line.strip():
             continue
         try:
@@ -65,9 +66,10 @@ def named_once(documents: Documents, where: str) -> Documents:
     return documents
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def lines_of(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as lines:
+            yield next(lines, b"").removeprefix(codecs.BOM_UTF8)
             yield from lines
     except OSError as exc:
         raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc

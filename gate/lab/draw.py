@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import warnings
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ DOTS_PER_INCH = 120
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*"
+# Letters of a title, and of a name along an axis; the tables have them whole.
+LONGEST_TEXT, LONGEST_NAME = 100, 30
 CROWDED = 90  # letters along the x axis
 FEW_POINTS = 24  # a line of more needs no markers
 _RULE: dict[str, Any] = {"color": "#5a6478", "linewidth": 1, "linestyle": ":"}
@@ -40,20 +44,34 @@ def png(plot: Plot | Grid) -> bytes:
 
     figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
     FigureCanvasAgg(figure)
-    if isinstance(plot, Grid):
-        _grid(figure, plot)
-    else:
-        _plot(figure.subplots(), plot)
     out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": ""})  # no date, no version: equal data, equal bytes
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for it, as anywhere
+        if isinstance(plot, Grid):
+            _grid(figure, plot)
+        else:
+            _plot(figure.subplots(), plot)
+        figure.savefig(out, format="png", metadata={"Software": ""})  # no date, no version: equal data, equal bytes
     return out.getvalue()
+
+
+def _plain(text: str, longest: int = LONGEST_TEXT) -> str:
+    """A name as it is, cut where it is too long: matplotlib would set what stands between dollars as a formula."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    if len(shown) > longest:
+        shown = shown[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    return shown.replace("$", r"\$")
+
+
+def _names(names: Sequence[str]) -> list[str]:
+    return [_plain(name, LONGEST_NAME) for name in names]
 
 
 def _plot(axes: Axes, plot: Plot) -> None:
     for number, series in enumerate(plot.series):
         _series(axes, plot, series, number)
-    axes.set(xlabel=plot.x_label, ylabel=plot.y_label)
-    axes.set_title(plot.title, loc="left", fontsize=11)
+    axes.set(xlabel=_plain(plot.x_label), ylabel=_plain(plot.y_label))
+    axes.set_title(_plain(plot.title), loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y" if plot.kind == "bars" else "both", color="#e3e6ec", linewidth=0.8)
     axes.set_axisbelow(True)
@@ -71,10 +89,12 @@ def _plot(axes: Axes, plot: Plot) -> None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():
         axes.axvline(place, **_RULE)
-        axes.annotate(word, (place, 0), xycoords=("data", "axes fraction"), xytext=(3, 4), **_BESIDE)
+        axes.annotate(_plain(word), (place, 0), xycoords=("data", "axes fraction"), xytext=(3, 4), **_BESIDE)
     for word, place in (plot.levels or {}).items():
         axes.axhline(place, **_RULE)
-        axes.annotate(word, (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **_BESIDE)
+        axes.annotate(
+            _plain(word), (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **_BESIDE
+        )
     if len(plot.series) > 1 or (plot.series and plot.series[0].label):
         beside = len(plot.series) > 4
         where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if beside else {"loc": "best"}
@@ -85,37 +105,22 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # not the same twice with one colour
-    how: dict[str, Any] = {"color": colour, "label": series.label}
+    label = _plain(series.label)
+    # A legend leaves out what begins with an underscore.
+    how: dict[str, Any] = {"color": colour, "label": repr(label) if label.lstrip().startswith("_") else label}
     match plot.kind:
         case "bars":
             width = 0.8 / len(plot.series)
             places = [x - 0.4 + width * (number + 0.5) for x in series.x]
             axes.bar(places, series.y, width=width * 0.95, **how)
         case "points" | "lines" if plot.kind == "points" or not series.line:
-            axes.plot(
-                series.x,
-                series.y,
-                linestyle="",
-                marker=marker,
-                markersize=4,
-                alpha=0.7,
-                color=colour,
-                label=series.label,
-            )
+            size = 4 if len(series.x) > 1 else 9  # one point stands for something that is to be seen
+            axes.plot(series.x, series.y, linestyle="", marker=marker, markersize=size, alpha=0.7, **how)
         case "steps":
             axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=1.6, **how)
         case "lines":
             shown = marker if len(series.x) <= FEW_POINTS else ""
-            axes.plot(
-                series.x,
-                series.y,
-                color=colour,
-                linestyle=dash,
-                linewidth=1.6,
-                marker=shown,
-                markersize=4,
-                label=series.label,
-            )
+            axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, marker=shown, markersize=4, **how)
             if series.low and series.high:
                 axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
 
@@ -126,9 +131,9 @@ def _grid(figure: Figure, grid: Grid) -> None:
     figure.set_size_inches(max(INCHES[0], 0.55 * columns + 3.0), max(3.0, 0.36 * rows + 2.0))
     axes = figure.subplots()
     picture = axes.imshow(values, cmap="Blues", aspect="auto")
-    axes.set_title(grid.title, loc="left", fontsize=11)
-    axes.set_xticks(range(columns), grid.columns, rotation=45, ha="right", fontsize=8)
-    axes.set_yticks(range(rows), grid.rows, fontsize=8)
+    axes.set_title(_plain(grid.title), loc="left", fontsize=11)
+    axes.set_xticks(range(columns), _names(grid.columns), rotation=45, ha="right", fontsize=8)
+    axes.set_yticks(range(rows), _names(grid.rows), fontsize=8)
     axes.spines[:].set_visible(False)
     if rows * columns <= WRITTEN_CELLS:
         _write_cells(axes, grid)

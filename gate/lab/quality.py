@@ -20,9 +20,10 @@ from gate.core.plan import IDENTITY_BYTES, POSTING_BYTES
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
 from gate.core.simhash import distance
+from gate.errors import ConfigError
 from gate.lab import peers
 from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
-from gate.lab.planting import with_copies
+from gate.lab.planting import FEW_WORDS, with_copies
 from gate.lab.scores import BANDS, EQUAL, Judged, PairScores, in_bands, judged, scored
 from gate.lab.truth import LEAST, Documents, Floats, Ints, disagreements
 
@@ -54,6 +55,11 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
     if plants:
         documents = with_copies(documents, max(1, round(options.copies * len(documents))), rng)
     [truth] = [documents.pairs for _ in progress(("truth",), "exact resemblance of all pairs")]
+    if plants and not len(truth):
+        raise ConfigError(
+            f"corpus: no copy could be planted in {corpus.name}, so there is nothing to find; give documents of "
+            f"{FEW_WORDS} words or more"
+        )
     scores: dict[str, PairScores] = {}
     costs: dict[str, Row] = {}
     prints: dict[str, NDArray[np.uint64]] = {}
@@ -108,10 +114,10 @@ def sampled(corpus: Documents, count: int, rng: np.random.Generator) -> Document
 
 
 def prints_of(profile: Profile, bodies: Sequence[bytes]) -> list[int]:
-    """The fingerprint of each body, 0 of an empty one; nothing where the method has none."""
-    method = method_of(profile)
-    if not any(body and method.fingerprint(body) is not None for body in bodies[:100]):
+    """The SimHash of each body, 0 of an empty one; nothing where the method has none."""
+    if profile.method not in ("simhash", "hybrid"):
         return []
+    method = method_of(profile)
     return [method.fingerprint(body) or 0 if body else 0 for body in bodies]
 
 

@@ -13,6 +13,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
@@ -23,7 +24,7 @@ TEXT = "report.md"
 
 _STYLE = """
 :root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1d2330; background: #fff; max-width: 72rem; margin: 2rem auto;
+body { font: 16px/1.5 system-ui, sans-serif; color: #1d2330; background: #fff; max-width: 76rem; margin: 2rem auto;
   padding: 0 1.25rem; }
 h1 { font-size: 1.7rem; margin: 0; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; }
 p, ul { max-width: 52rem; } .about, .note { color: #5a6478; } .note { font-size: .9rem; margin: .4rem 0; }
@@ -31,7 +32,7 @@ p, ul { max-width: 52rem; } .about, .note { color: #5a6478; } .note { font-size:
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; vertical-align: bottom; border-bottom: 2px solid #1d2330; }
 td { border-bottom: 1px solid #e3e6ec; } th, td { padding: .25rem .8rem .25rem 0; }
-th.n, td.n { text-align: right; } tbody tr:hover { background: #f4f6fa; }
+th.n, td.n { text-align: right; } td.n { white-space: nowrap; } tbody tr:hover { background: #f4f6fa; }
 figure { margin: 1rem 0; } img { max-width: 100%; height: auto; border: 1px solid #e3e6ec; border-radius: 4px; }
 """
 
@@ -76,7 +77,8 @@ def make_folder(folder: Path) -> None:
     """Before any work: whoever has waited for minutes should not learn then that there is no place to write to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / PAGE).touch()
+        with TemporaryFile(dir=folder):
+            pass
     except OSError as exc:
         raise ConfigError(f"out: {folder} cannot be written: {exc.strerror}") from exc
 

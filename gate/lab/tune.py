@@ -19,7 +19,7 @@ from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
 from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
-from gate.lab.planting import with_copies
+from gate.lab.planting import FEW_WORDS, with_copies
 from gate.lab.quality import sampled
 from gate.lab.scores import Candidates, firsts, judged
 from gate.lab.truth import LEAST, Documents
@@ -73,9 +73,9 @@ def tune(corpus: Documents, options: TuneOptions, progress: Progress) -> Tuned:
     wary = cautions(sample)
     levels = tuple(min(max(options.at + offset, 0.3), 0.99) for offset in OFFSETS)
     copies = max(len(sample), options.copies)
-    trial, proof = [
-        planted(sample, copies, rng, levels, wanted) for _ in progress(("trial", "proof"), "planting edits")
-    ]
+    trial, proof = [with_copies(sample, copies, rng, levels) for _ in progress(("trial", "proof"), "planting edits")]
+    if problem := too_few(trial, wanted):
+        raise ConfigError(problem, *wary.told)
     tried: list[Tried] = []
     for look in progress(looks(wary.spaceless), "measuring profiles"):
         tried += measure(trial, look, wanted)
@@ -108,19 +108,16 @@ def check(options: TuneOptions) -> None:
         raise ConfigError("--precision: below .5 most matches would be false; ask for more")
 
 
-def planted(
-    sample: Documents, copies: int, rng: np.random.Generator, levels: Sequence[float], wanted: Wanted
-) -> Documents:
-    """The sample with copies; refused if too few are as much alike as is asked for."""
-    made = with_copies(sample, copies, rng, levels)
-    jaccard = made.pairs.jaccard
+def too_few(trial: Documents, wanted: Wanted) -> str:
+    """Whether too few copies are as much alike as is asked for to tell anything."""
+    jaccard = trial.pairs.jaccard
     enough = int(((jaccard >= wanted.at) & (jaccard < wanted.at + WIDTH)).sum())
-    if enough < ENOUGH:
-        raise ConfigError(
-            f"corpus: only {enough} copies with J from {wanted.at:g} to {wanted.at + WIDTH:g} could be made of "
-            f"{sample.name}, and {ENOUGH} are needed to tell anything; give more documents of 20 words or more"
-        )
-    return made
+    if enough >= ENOUGH:
+        return ""
+    return (
+        f"corpus: only {enough} copies with J from {wanted.at:g} to {wanted.at + WIDTH:g} could be made of "
+        f"{trial.name}, and {ENOUGH} are needed to tell anything; give more documents of {FEW_WORDS} words or more"
+    )
 
 
 def choose(

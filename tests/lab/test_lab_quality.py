@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lab_samples import strangers
 
 from gate.core.profiles import BUILT_IN
+from gate.errors import ConfigError
 from gate.lab import peers
 from gate.lab.frame import Found, Report, Table, quietly
 from gate.lab.peers import PEERS, Peer
@@ -100,6 +101,11 @@ def test_letters_are_words_where_a_set_is_written_without_spaces() -> None:
     pair = Documents("han", ["a", "b"], [text, text.replace("荒", "水")])
     changed = pair.jaccard(np.array([0]), np.array([1]))[0]
     assert changed == pytest.approx((len(text) - 5) / (len(text) + 1))  # 22 shingles of three letters, 3 others each
+
+
+def test_documents_too_short_to_plant_anything_in_are_refused() -> None:
+    with pytest.raises(ConfigError, match="no copy could be planted in short"):
+        run(Documents("short", ["a", "b"], ["one two", ""]), QualityOptions(profiles=STANDARD), quietly)
 
 
 def test_a_sample_keeps_versions_of_one_work_together() -> None:

@@ -105,6 +105,8 @@ PLOTS = (
     Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES, levels={"so": 2}, y_range=(0, 5)),
     Plot(name="p", title="t", x_label="x", y_label="y", series=()),
     Grid(name="g", title="t", rows=["a", "b"], columns=["x", "y"], values=[[1, None], [0.5, 2]]),
+    Grid(name="g", title=NASTY, rows=["漢_$x", "$\\frac{$"], columns=["_", "y\n" * 99], values=[[1, 2], [3, 4]]),
+    Plot(name="p", title="$a", x_label="x^$", y_label="$y$$", series=[Series(label="_a$b$_\\q", x=[1], y=[1])]),
     Grid(name="g", title="t", rows=["r"] * 30, columns=["c"] * 30, values=[[float(i)] * 30 for i in range(30)]),
 )
 

@@ -147,6 +147,13 @@ def test_too_few_texts_to_plant_anything_in_are_refused() -> None:
         tune(Documents("short", ["a", "b"], ["one two", "three four"]), TuneOptions(copies=50), quietly)
 
 
+def test_if_no_words_can_be_told_apart_the_reason_is_told_with_it() -> None:
+    runs = Documents("javanese", [*map(str, range(9))], ["ꦧꦱꦗꦮ" * (60 + n) for n in range(9)])
+    with pytest.raises(ConfigError, match="cannot tell words apart") as caught:
+        tune(runs, TuneOptions(copies=50), quietly)
+    assert len(caught.value.problems) > 1
+
+
 def test_a_precision_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ConfigError, match="--precision"):
         check(TuneOptions(precision=0.3))
