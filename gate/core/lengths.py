@@ -105,33 +105,50 @@ def all_pairs(documents: int) -> Pairs:
     return np.stack(np.triu_indices(documents, 1), axis=1).astype(np.int64)
 
 
-def resemblances(features: Features, pairs: Pairs, *, multisets: bool = False) -> NDArray[np.float64]:
-    """The exact resemblance (Jaccard) of pairs of documents, as sets or as multisets; 0 where both are empty.
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """The distinct features of each document as small numbers, those of document i from `bounds[i]` on, and how often
+    each counts: once in sets, as often as it stands there in multisets.
 
-    For reference: it takes all features of both, where a signature takes a fixed number of bytes.
+    For reference: it holds all features, where a signature has a fixed number of bytes.
     """
+
+    numbers: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+
+    def resemblances(self, pairs: Pairs) -> NDArray[np.float64]:
+        """The exact resemblance (Jaccard) of pairs of documents; 0 where both are empty."""
+        numbers, weights, bounds = self.numbers, self.weights, self.bounds
+        counts = np.diff(bounds)
+        sizes = np.diff(np.concatenate([[0], np.cumsum(weights)])[bounds])
+        shared = np.zeros(len(pairs), np.int64)
+        there = np.zeros(int(numbers.max()) + 1 if numbers.size else 0, np.int64)  # what the left of some pairs has
+        order = np.argsort(pairs[:, 0], kind="stable")
+        lefts = pairs[order, 0]
+        for begin, end in _runs(lefts, counts[pairs[order, 1]]):
+            left = slice(bounds[lefts[begin]], bounds[lefts[begin] + 1])
+            there[numbers[left]] = weights[left]
+            others = pairs[order[begin:end], 1]
+            ends = np.cumsum(counts[others])
+            places = np.arange(int(ends[-1])) + np.repeat(bounds[others] - (ends - counts[others]), counts[others])
+            lesser = np.concatenate([[0], np.cumsum(np.minimum(there[numbers[places]], weights[places]))])
+            shared[order[begin:end]] = lesser[ends] - lesser[ends - counts[others]]
+            there[numbers[left]] = 0
+        exact: NDArray[np.float64] = shared / np.maximum(sizes[pairs].sum(axis=1) - shared, 1)
+        return exact
+
+
+def sets_of(features: Features, *, multisets: bool = False) -> Sets:
     first, counts = distinct(features)
-    bounds = np.searchsorted(first, features.starts)
-    values, numbers = np.unique(features.hashes[first], return_inverse=True)  # hashes as small numbers
+    numbers = np.unique(features.hashes[first], return_inverse=True)[1]
     weights = counts if multisets else np.ones(first.size, np.int64)
-    sizes = np.diff(np.concatenate([[0], np.cumsum(weights)])[bounds])
-    shared = np.zeros(len(pairs), np.int64)
-    there = np.zeros(values.size, np.int64)  # how often the left one of some pairs has each feature
-    order = np.argsort(pairs[:, 0], kind="stable")
-    lefts = pairs[order, 0]
-    for begin, end in _runs(lefts, np.diff(bounds)[pairs[order, 1]]):
-        left = slice(bounds[lefts[begin]], bounds[lefts[begin] + 1])
-        there[numbers[left]] = weights[left]
-        others = pairs[order[begin:end], 1]
-        counts_of = np.diff(bounds)[others]
-        ends = np.cumsum(counts_of)
-        places = np.arange(int(ends[-1])) + np.repeat(bounds[others] - (ends - counts_of), counts_of)
-        both = there[numbers[places]]
-        lesser = np.concatenate([[0], np.cumsum(np.minimum(both, weights[places]) if multisets else both)])
-        shared[order[begin:end]] = lesser[ends] - lesser[ends - counts_of]
-        there[numbers[left]] = 0
-    exact: NDArray[np.float64] = shared / np.maximum(sizes[pairs].sum(axis=1) - shared, 1)
-    return exact
+    return Sets(numbers, weights, np.searchsorted(first, features.starts))
+
+
+def resemblances(features: Features, pairs: Pairs, *, multisets: bool = False) -> NDArray[np.float64]:
+    """The exact resemblance of pairs of documents, as sets or as multisets."""
+    return sets_of(features, multisets=multisets).resemblances(pairs)
 
 
 def _runs(lefts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
