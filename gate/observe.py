@@ -67,6 +67,7 @@ class Observer:
         self._lock = threading.Lock()  # what is counted here comes from the event loop and from a thread that signs
         self._sources: dict[str | None, str] = {None: NO_SOURCE}
         self._away: dict[What, int] = {}  # how often it was tried in vain
+        self._why: dict[What, set[tuple[str, str | None]]] = {}  # and what for
         self._held: set[tuple[str, int]] = set()
         self._make_metrics()
 
@@ -237,19 +238,26 @@ class Observer:
 
     # What does not answer
 
-    def away(self, what: What, code: str) -> None:
-        """It was tried once more, in vain. The log has the first of these, and then ever fewer."""
+    def away(self, what: What, code: str, message: str | None = None) -> None:
+        """It was tried once more, in vain. The log has the first for each reason, and then ever fewer. The message is
+        that of one of the gate's own errors."""
         with self._lock:
             tries = self._away[what] = self._away.get(what, 0) + 1
+            reasons = self._why.setdefault(what, set())
+            is_new = (code, message) not in reasons
+            reasons.add((code, message))
         self._retries.labels(what).inc()
         if tries == 1:
             self._away_now.labels(what).set(1)
-        if tries & (tries - 1) == 0:
-            self._log.warning(f"{what}.away", code=code, tries=tries)
+        if tries & (tries - 1) == 0 or is_new:
+            self._log.warning(
+                f"{what}.away", code=code, tries=tries, **({} if message is None else {"message": message})
+            )
 
     def back(self, what: What, seconds: float) -> None:
         with self._lock:
             tries = self._away.pop(what, 0)
+            self._why.pop(what, None)
         self._away_now.labels(what).set(0)
         self._away_seconds.labels(what).inc(max(seconds, 0.0))
         self._log.info(f"{what}.back", seconds=round(seconds, 3), tries=tries)

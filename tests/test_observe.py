@@ -176,6 +176,18 @@ def test_what_is_away_is_logged_ever_less_and_counted_each_time(caplog: pytest.L
     assert told == [("index.away", 1), ("index.away", 2), ("index.away", 4), ("index.away", 8), ("index.back", 9)]
 
 
+def test_what_is_away_for_another_reason_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    observer = Observer()
+    for _ in range(5):
+        observer.away("index", "unavailable", "Redis does not answer")
+    for message in ("the index is gone: rebuild it", "Redis does not answer"):
+        observer.away("index", "unavailable", message)
+    assert [(event["tries"], event["message"]) for event in events(caplog)][-2:] == [
+        (4, "Redis does not answer"),
+        (6, "the index is gone: rebuild it"),
+    ]
+
+
 def test_a_revoked_partition_has_no_lag_any_more() -> None:
     observer = Observer(worker="2")
     observer.assigned([("check-ins", 0), ("check-ins", 1)])

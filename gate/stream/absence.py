@@ -39,11 +39,12 @@ class Absence:
     def now(self) -> bool:
         return self._since is not None
 
-    def noted(self, code: str) -> None:
+    def noted(self, code: str, message: str | None = None) -> None:
+        """It was tried in vain; the message, where there is one, says why and what to do."""
         if self._since is None:
             self._since = time.monotonic()
-        self._observer.away(self._what, code)
-        self._readiness.set(self._what, f"away: {code}")
+        self._observer.away(self._what, code, message)
+        self._readiness.set(self._what, f"away: {message or code}")
 
     def over(self) -> None:
         if self._since is not None:

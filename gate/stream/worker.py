@@ -120,7 +120,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             try:
                 await self._on(self._judge, self._desk.open)
             except Unavailable as exc:
-                self._index.noted(exc.code)
+                self._index.noted(exc.code, str(exc))
                 await backoff.wait()
             else:
                 self._index.over()
@@ -139,7 +139,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 await stopped(self._kafka, consumer.stop)
                 if not isinstance(exc, Unavailable):
                     raise
-                self._broker.noted(exc.code)
+                self._broker.noted(exc.code, str(exc))
                 await backoff.wait()
             else:
                 break
@@ -258,7 +258,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 try:
                     await self._on(self._judge, partial(self._desk.judge, batch))
                 except Unavailable as exc:
-                    self._index.noted(exc.code)
+                    self._index.noted(exc.code, str(exc))
                     await backoff.wait()
                     continue
                 if self._desk.was_checked(batch):
