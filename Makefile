@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench faults schemas readme clean servers kafka
+.PHONY: help venv demo test check bench faults schemas boards readme clean servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -41,6 +41,10 @@ faults: .venv/.dev servers kafka ## the stream under faults, and hostile events:
 
 schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
 	$(BIN)/python schemas/generate.py
+
+boards: .venv/.runtime ## write the dashboards in deploy/ and docs/metrics.md anew
+	$(BIN)/python deploy/grafana/generate.py
+	$(BIN)/python deploy/metrics.py
 
 readme: .venv/.dev ## write the outputs in README.md anew, from what the commands print
 	$(BIN)/python tests/test_readme.py

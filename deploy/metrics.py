@@ -1,4 +1,4 @@
-"""Write docs/metrics.md anew: `python deploy/metrics.py`. A test fails when it differs from what the gate tells."""
+"""Write docs/metrics.md anew: `make boards`. A test fails when it differs from what the gate tells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEAD = """\
 # What is measured and logged
 
 `gate run --kafka ... --http-port PORT` serves `/metrics`, `/healthz` and `/readyz` there; with `--workers N` one port
-tells of all workers together. Nothing here holds a document's text. This page is written by `python deploy/metrics.py`.
+tells of all workers together. Nothing here holds a document's text. This page is written by `make boards`.
 
 The match rate, for one:
 

@@ -1,4 +1,4 @@
-"""Write the dashboards anew: `python deploy/grafana/generate.py`. A test fails when they differ from what is said here.
+"""Write the dashboards anew: `make boards`. A test fails when they differ from what is said here.
 
 A dashboard is rows of panels; where each stands follows from the widths, so that none overlaps another. `WINDOW` is
 the time that a rate is taken over: Grafana puts in what fits the scrape interval and the zoom.

@@ -38,7 +38,7 @@ def without_suffix(name: str, known: dict[str, str]) -> str:
 def test_the_dashboards_are_as_generated() -> None:
     assert sorted(generate.written()) == DASHBOARDS
     for path, text in generate.written().items():
-        assert path.read_text() == text, "run: python deploy/grafana/generate.py"
+        assert path.read_text() == text, "run: make boards"
 
 
 @pytest.fixture(params=DASHBOARDS, ids=lambda path: path.stem)
@@ -94,6 +94,6 @@ def test_every_metric_is_shown_somewhere() -> None:
 
 
 def test_the_page_of_metrics_tells_of_all_and_is_as_generated() -> None:
-    assert metrics.PAGE.read_text() == metrics.page(), "run: python deploy/metrics.py"
+    assert metrics.PAGE.read_text() == metrics.page(), "run: make boards"
     for name, kind in known_metrics().items():
         assert f"| `{name}` | {kind} |" in metrics.page()
