@@ -287,7 +287,7 @@ def test_every_built_in_profile_has_a_plan() -> None:
         (("--at", "1.5"), "at: 1.5 is not allowed"),
         (("--at", ".8", "--recall", "1"), "recall: 1.0 is not allowed"),
         (("--at", ".8", "--profile", "simhash"), "simhash has no bands"),
-        (("--at", ".05", "--recall", ".99"), "raise bins"),
+        (("--at", ".02", "--recall", ".99"), "raise bins"),
         (("--radius", "17"), "radius: 17 is not allowed; give a whole number at least 0 and at most 16"),
         (("--bands", "64", "--rows", "8"), "bands"),
         (("--method", "magic"), "magic"),
