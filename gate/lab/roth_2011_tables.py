@@ -48,7 +48,7 @@ def paper_tables(
         return
     for number, (zone, names) in enumerate(paper.ZONES.items(), 6):
         rows: list[Row] = [
-            {"document": name} | {other: paper.MEANINGS[level.lower()] for other, level in zip(names, levels)}
+            {"document": name} | {other: paper.MEANINGS[level] for other, level in zip(names, levels)}
             for name, levels in zip(names, paper.EXPECTED[zone])
         ]
         yield Table(name=f"expected_{number}", title=f"What is expected: {zone} (Table {number})", rows=rows)
@@ -59,7 +59,7 @@ def paper_tables(
         if one in scores:
             ours, cells = scores[one], list(_cells(hits[one], place))
             theirs = [c == "1" for lines in told.zones.values() for line in lines for c in line]
-            expected = [c.lower() in paper.SIMILAR for rows_ in paper.EXPECTED.values() for line in rows_ for c in line]
+            expected = [c in paper.SIMILAR for rows_ in paper.EXPECTED.values() for line in rows_ for c in line]
             rows.append(
                 one.row
                 | {"paper: false positives": told.false_positives, "false negatives": told.false_negatives}

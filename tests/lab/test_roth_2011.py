@@ -75,7 +75,7 @@ def test_the_papers_matrices_give_the_papers_counts(told: paper.Told) -> None:
 def test_the_papers_best_combination_is_what_it_expects() -> None:
     for zone, rows in paper.TOP[0].zones.items():
         for row, levels in zip(rows, paper.EXPECTED[zone], strict=True):
-            assert [cell == "1" for cell in row] == [level.lower() in paper.SIMILAR for level in levels]
+            assert [cell == "1" for cell in row] == [level in paper.SIMILAR for level in levels]
 
 
 def test_similar_is_what_lies_within_the_bounds_of_a_document() -> None:
