@@ -73,14 +73,14 @@ def spent(servers: Sequence[RedisServer], work: Callable[[], None], documents: i
     }
 
 
-def _watched(contender: Contender, server: RedisServer, worked: list[tuple[float, float]]) -> Step:
+def _watched(contender: Contender, servers: Sequence[RedisServer], worked: list[tuple[float, float]]) -> Step:
     """The same step; what client and server worked for a unit of it is noted, in microseconds."""
 
     def step(number: int) -> int:
-        client, served = time.process_time(), server_cpu([server])
+        client, served = time.process_time(), server_cpu(servers)
         units = contender.step(number)
         scale = 1e6 / units
-        worked.append(((time.process_time() - client) * scale, (server_cpu([server]) - served) * scale))
+        worked.append(((time.process_time() - client) * scale, (server_cpu(servers) - served) * scale))
         return units
 
     return step
@@ -107,7 +107,7 @@ def speed(report: Report, count: int, rounds: int) -> None:
             Contender("datasketch session", lambda _: buffered.take(few)),
         ]
         worked: dict[str, list[tuple[float, float]]] = {}
-        watched = [Contender(c.name, _watched(c, server, worked.setdefault(c.name, []))) for c in contenders]
+        watched = [Contender(c.name, _watched(c, [server], worked.setdefault(c.name, []))) for c in contenders]
         timings = {t.name: t for t in interleave(watched, rounds=rounds, reference="gate simhash")}
         cost = {name: timing.microseconds for name, timing in timings.items()}
         report.add(
@@ -173,14 +173,24 @@ def cluster(report: Report, count: int, rounds: int) -> None:
             one, three = (Ours(url, profile) for url in (server.url, masters.url))
             for contender in (one, three):
                 contender.stock(count)
-            contenders = [Contender("one", stepping(one, 8, rounds)), Contender("three", stepping(three, 8, rounds))]
+            worked: dict[str, list[tuple[float, float]]] = {"one": [], "three": []}
+            contenders = [
+                Contender(name, _watched(Contender(name, stepping(ours, 8, rounds)), servers, worked[name]))
+                for name, ours, servers in (("one", one, [server]), ("three", three, masters.servers))
+            ]
             first, second = interleave(contenders, rounds=rounds, reference="one")
+            cost = {
+                name: [statistics.median(side) for side in zip(*told[1:], strict=True)] for name, told in worked.items()
+            }
             rows.append(
                 {
                     "profile": profile,
                     "one: us each": round(first.microseconds, 1),
+                    "client, server": "{:.0f}, {:.0f}".format(*cost["one"]),
                     "three: us each": round(second.microseconds, 1),
+                    "client, servers": "{:.0f}, {:.0f}".format(*cost["three"]),
                     "three of one": round(second.speed, 2),
+                    "by work": round(sum(cost["one"]) / sum(cost["three"]), 2),
                     "target": 0.75,
                     "met": met(second.speed, 0.75),
                 }
