@@ -54,6 +54,7 @@ LIMITS_HIT: dict[Degraded, str] = {
     Degraded.CANDIDATES_CAPPED: "not every candidate was compared (limits.max_candidates)",
     Degraded.MATCHES_CAPPED: "there are more matches than are named (limits.max_matches)",
     Degraded.FEATURES_CAPPED: "the document was signed by its first part only (limits.max_features)",
+    Degraded.UNCHECKED: "the index was away, and the document passed without a look (on_index_unavailable)",
 }
 
 
