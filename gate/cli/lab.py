@@ -14,23 +14,24 @@ from msgspec import inspect, structs
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from gate.cli import files, show
+from gate.archive.readers import ItemReader, items
+from gate.cli import show
 from gate.cli.frame import HELP_WIDTH, complain, emit
 from gate.config.profiles import chosen_profile
 from gate.config.reading import allowed, shown
 from gate.core.profile import Profile
-from gate.errors import BadDocument, ConfigError
+from gate.errors import ConfigError
 from gate.lab import corpora, draw, report
 from gate.lab.experiments import EXPERIMENTS
 from gate.lab.frame import Experiment, Options
 from gate.lab.truth import Documents
 from gate.limits import Limits
-from gate.stream import jsonl
 from gate.wire import CheckInEvent, Rejected
 
 T = TypeVar("T")
 _LEADING_POINT = re.compile(r"^\.(?=\d)")  # .95 is a number to people
 
+_LINES = (".jsonl", ".ndjson")
 Chosen = TypeVar("Chosen", bound=Options)
 
 
@@ -49,34 +50,16 @@ class Bar:
 
 
 def corpus_of(path: Path, labels: Sequence[Path] = (), *, limits: Limits | None = None) -> Documents:
-    """A folder of texts, a set with its labels, or a file of JSON Lines: documents or check-in events."""
-    limits = limits or Limits()
-    if path.is_dir():
-        found = corpora.read(path) if corpora.is_set(path) else _folder(path, limits)
-    elif path.is_file():
-        found = _events(path, limits) if _holds_events(path) else corpora.read_lines(path, name=path.stem)
-    else:
+    """A folder of texts or of anything that an archive may hold, a set with its labels, or a file of JSON Lines."""
+    if corpora.is_set(path):
+        found = corpora.read(path)
+    elif not path.exists():
         raise ConfigError(f"corpus: there is no {path}; name a folder of texts, or a file of JSON Lines")
+    elif path.suffix in _LINES and not _holds_events(path):
+        found = corpora.read_lines(path, name=path.stem)
+    else:
+        found = _archive(path, limits or Limits())
     return corpora.with_labels(found, labels) if labels else found
-
-
-def _folder(folder: Path, limits: Limits) -> Documents:
-    """The text files of a folder; what is no text is told and left out."""
-    ids: list[str] = []
-    texts: list[str] = []
-    left_out = 0
-    for name, path in files.find([folder]):
-        try:
-            texts.append(files.read(path, max_chars=limits.max_document_chars))
-        except BadDocument as exc:
-            complain(f"{name}: {exc}; left out", kind="warning")
-            left_out += 1
-        else:
-            ids.append(name)
-    if not ids:
-        held = f"{left_out:,} files, none of them a text" if left_out else "no file"
-        raise ConfigError(f"corpus: {folder} holds {held}; name a folder of plain texts, or a file of JSON Lines")
-    return Documents(folder.resolve().name, ids, texts)
 
 
 def _holds_events(path: Path) -> bool:
@@ -89,19 +72,24 @@ def _holds_events(path: Path) -> bool:
     return isinstance(first, dict) and "document_id" in first
 
 
-def _events(path: Path, limits: Limits) -> Documents:
-    """The check-ins of a file; another version of a document is a document of its own here."""
+def _archive(path: Path, limits: Limits) -> Documents:
+    """The check-ins of an archive; another version is a document of its own. What cannot be read is left out."""
     ids: list[str] = []
     texts: list[str] = []
-    with path.open("rb") as file:
-        for message in jsonl.read(file, name=str(path), limits=limits):
-            if isinstance(message, Rejected):
-                complain(f"{message.error}; left out", kind="warning")
-            elif isinstance(message.event, CheckInEvent):
-                document = message.event.check_in()
+    refused = 0
+    for item in items([path]):
+        for found in ItemReader(item, limits=limits):
+            if isinstance(found, Rejected):
+                complain(f"{found.error}; left out", kind="warning")
+                refused += 1
+            elif found is not None and isinstance(found.event, CheckInEvent):
+                document = found.event.check_in()
                 ids.append(show.named(document.document_id, document.version))
                 texts.append(document.text)
-    return corpora.named_once(Documents(path.stem, ids, texts), str(path))
+    if not ids:
+        held = f"{refused:,} documents, none of which can be read" if refused else "no document"
+        raise ConfigError(f"corpus: {path} holds {held}; name a folder of plain texts, or a file of JSON Lines")
+    return corpora.named_once(Documents(path.resolve().name, ids, texts), str(path))
 
 
 class Lab(click.Group):

@@ -80,11 +80,12 @@ def _plot(axes: Axes, plot: Plot) -> None:
         axes.set_xticks(
             range(len(plot.ticks)), plot.ticks, rotation=35 if crowded else 0, ha="right" if crowded else "center"
         )
-    elif plot.x_scale != "linear":
-        axes.set_xscale(plot.x_scale)
+    elif plot.x_scale == "log" and any(x > 0 for series in plot.series for x in series.x):
+        axes.set_xscale("log")
     elif all(float(x).is_integer() for series in plot.series for x in series.x):
         axes.locator_params(axis="x", integer=True)
-    axes.set_yscale(plot.y_scale)
+    if plot.y_scale == "log" and any(y > 0 for series in plot.series for y in series.y):
+        axes.set_yscale("log")
     if plot.y_range is not None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():

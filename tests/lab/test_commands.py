@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Annotated
@@ -73,8 +74,8 @@ def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> Non
     ("arguments", "said"),
     [
         (["--corpus", "nowhere"], "corpus: there is no nowhere"),
-        (["--corpus", "empty"], "corpus: empty holds no file"),
-        (["--corpus", "binary"], "corpus: binary holds 1 files, none of them a text"),
+        (["--corpus", "empty"], "corpus: empty holds no document"),
+        (["--corpus", "binary"], "corpus: binary holds 1 documents, none of which can be read"),
         (["--corpus", "one"], "corpus: one has 1 document; quality needs 2 or more"),
         (["--corpus", "blank.jsonl"], "corpus: blank is empty; quality needs 2 or more"),
         (["--corpus", "broken.jsonl"], "broken.jsonl: is not JSON Lines"),
@@ -134,6 +135,12 @@ def test_check_ins_are_documents_and_versions_are_documents_of_their_own(empty_f
     found = corpus_of(empty_folder / "events.jsonl")
     assert found.ids == ["a (version 1)", "a (version 2)", "b"]
     assert found.texts == ["one two", "one two three", "three four"]
+
+
+def test_packed_events_are_a_corpus(empty_folder: Path) -> None:
+    lines = b"".join(b'{"document_id": "%d", "text": "one two"}\n' % number for number in range(3))
+    (empty_folder / "events.jsonl.gz").write_bytes(gzip.compress(lines))
+    assert corpus_of(empty_folder / "events.jsonl.gz").ids == ["0", "1", "2"]
 
 
 def test_a_set_with_labels_is_a_corpus_and_further_labels_may_be_named(empty_folder: Path) -> None:

@@ -104,6 +104,7 @@ PLOTS = (
     Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES * 4, kind="bars", ticks=("one", "two", "three")),
     Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES, levels={"so": 2}, y_range=(0, 5)),
     Plot(name="p", title="t", x_label="x", y_label="y", series=()),
+    Plot(name="p", title="t", x_label="x", y_label="y", series=[Series(label="0", x=[0], y=[0])], y_scale="log"),
     Grid(name="g", title="t", rows=["a", "b"], columns=["x", "y"], values=[[1, None], [0.5, 2]]),
     Grid(name="g", title=NASTY, rows=["漢_$x", "$\\frac{$"], columns=["_", "y\n" * 99], values=[[1, 2], [3, 4]]),
     Plot(name="p", title="$a", x_label="x^$", y_label="$y$$", series=[Series(label="_a$b$_\\q", x=[1], y=[1])]),
