@@ -115,6 +115,7 @@ def with_copies(
     fit = [i for i in rng.permutation(len(documents)).tolist() if len(pieces(documents.texts[i])) >= FEW_WORDS]
     words = vocabulary(documents.texts, rng)
     ids, texts = list(documents.ids), list(documents.texts)
+    clusters = {name: documents.clusters.get(name, name) for name in ids}  # a copy is a version of the same work
     taken = set(ids)
     edits = tuple(Edit)
     for number, original in enumerate(islice(cycle(fit), copies)):
@@ -123,9 +124,10 @@ def with_copies(
         while name in taken:
             name += "~"
         taken.add(name)
+        clusters[name] = clusters[ids[original]]
         ids.append(name)
         texts.append(edited(texts[original], edit, share_for(edit, levels[number % len(levels)]), rng, words))
-    return replace(documents, ids=ids, texts=texts)
+    return replace(documents, ids=ids, texts=texts, clusters=clusters)
 
 
 def longer(text: str, share: float, rng: np.random.Generator) -> str:

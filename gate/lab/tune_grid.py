@@ -122,6 +122,9 @@ class Bench:
         truth = documents.pairs.jaccard
         self.hard = int(((truth >= wanted.at) & (truth < wanted.at + WIDTH)).sum())
         self.firsts = len(set(documents.first_equal.tolist()))
+        numbers: dict[str, int] = {}
+        works = [documents.clusters.get(name, name) for name in documents.ids]
+        self.works = np.array([numbers.setdefault(work, len(numbers)) for work in works])
 
     def signed(self, profile: Profile) -> tuple[list[bytes], float]:
         begun = process_time()
@@ -181,14 +184,16 @@ class Bench:
     def tried(self, profile: Profile, called: Pairs, seconds: float, brought: Pairs | None = None) -> Tried:
         jaccard = called.pairs.jaccard
         hard = int(((jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)).sum())
-        met = (brought or called).pairs.jaccard
+        met = (brought or called).pairs
         expected = plan(profile, self.wanted.size)
-        rate = int((met < LEAST).sum()) / max(self.firsts * (self.firsts - 1) / 2, 1)
+        # Versions of one work meet though they may have little in common; a larger index does not hold more of them.
+        strangers = (met.jaccard < LEAST) & (self.works[met.left] != self.works[met.right])
+        rate = int(strangers.sum()) / max(self.firsts * (self.firsts - 1) / 2, 1)
         return Tried(
             profile=profile,
             recall=Found(hard, self.hard),
             precision=Found(int((jaccard >= LEAST).sum()), len(jaccard)),
-            met=len(met),
+            met=len(met.left),
             candidates=max(rate * self.wanted.size, expected.expected_candidates),
             size=sum(expected.bytes_per_document.values()),
             seconds=seconds,

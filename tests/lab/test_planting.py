@@ -99,6 +99,7 @@ def test_copies_stand_behind_the_documents_under_names_of_their_own() -> None:
     assert list(made.ids[:5]) == list(some.ids)
     assert list(made.texts[:5]) == list(some.texts)
     assert len(made) == len(set(made.ids)) == 17
+    assert all(made.clusters[name] == name.partition("~")[0] for name in made.ids)
 
 
 def test_documents_of_a_few_words_get_no_copy() -> None:

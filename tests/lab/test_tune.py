@@ -62,7 +62,7 @@ def test_a_recall_of_few_cases_counts_for_less() -> None:
 
 @pytest.fixture(scope="module")
 def documents() -> Documents:
-    return with_copies(strangers(40), 60, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.7))
+    return with_copies(strangers(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
 
 
 def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Documents) -> None:
@@ -97,6 +97,19 @@ def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(
     assert len(both.measure) > len(met.measure)
     pairs = {(int(a), int(b)) for a, b in zip(both.pairs.left, both.pairs.right, strict=True)}
     assert pairs == set(zip(run.left[among].tolist(), run.right[among].tolist(), strict=True))
+
+
+def test_versions_of_one_work_are_no_strangers(documents: Documents) -> None:
+    loose = Profile(name="tuned", method="minhash", bins=64, bands=32, rows=2)
+    apart = replace(documents, clusters={})
+    counts = []
+    for some in (documents, apart):
+        bench = Bench(some, WANTED)
+        met = bench.met(loose, *bench.signed(loose))
+        low = met.only(met.pairs.jaccard < 0.5)
+        counts.append((bench.tried(loose, low, 0.0).candidates, len(low.measure)))
+    assert counts[0][1] == counts[1][1] > 0
+    assert counts[0][0] < counts[1][0]
 
 
 def test_every_way_of_looking_is_a_profile_that_works() -> None:
