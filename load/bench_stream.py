@@ -84,7 +84,7 @@ class Bench:
             on.folder.mkdir(parents=True, exist_ok=True)
             own = f"{contender.profile}-{os.urandom(4).hex()}"
             profile.write_text(f'base = "{contender.profile}"\nname = "{own}"\n')
-            worker = on.start(profile=str(profile), delivery=contender.delivery, redis_expected_documents=100_000)
+            worker = on.start(profile=str(profile), delivery=contender.delivery)
             try:
                 yield worker.process.pid, worker
             finally:

@@ -73,7 +73,6 @@ def new(
             return ("--index", str(tmp_path / f"{name}.sqlite"), "--profile", f"{name}.toml")
         started: RedisServer = request.getfixturevalue("server")
         monkeypatch.setenv("GATE_REDIS_PASSWORD", HUSH)
-        monkeypatch.setenv("GATE_REDIS_EXPECTED_DOCUMENTS", "1000")
         return ("--index", started.url, "--profile", f"{name}.toml")
 
     return options
@@ -144,7 +143,7 @@ def test_the_password_in_a_url_opens_the_index(server: RedisServer) -> None:
 def test_a_rotation_forgets_what_came_before_the_last_one(server: RedisServer, in_a_file: tuple[str, ...]) -> None:
     Path("turning.toml").write_text('base = "standard"')
     options = ("--index", server.url, "--profile", "turning.toml")
-    environ = {"GATE_REDIS_PASSWORD": HUSH, "GATE_REDIS_EXPECTED_DOCUMENTS": "1000"}
+    environ = {"GATE_REDIS_PASSWORD": HUSH}
     done("run", "--quiet", *options, stdin=event("a", LIGHTHOUSE), **environ)
     for documents in (1, 0):
         done("index", "rotate", *options, **environ)
