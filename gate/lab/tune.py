@@ -211,8 +211,8 @@ def because(
         f"{told(again.precision)} of all pairs that it called alike have J >= .5."
     )
     said.append(
-        f"It takes {best.size:,} bytes a document, {best.candidates:,.1f} strangers to compare at a look-up among "
-        f"{wanted.size:,} documents, and {best.seconds * 1000:.2f} ms of a processor."
+        f"It takes {best.size:,} bytes a document, about {best.candidates:,.0f} strangers to compare at a look-up "
+        f"among {wanted.size:,} documents, and {best.seconds * 1000:.2f} ms of a processor."
     )
     return said
 
@@ -294,7 +294,7 @@ def price_plot(fit: Sequence[Tried], best: Tried, wanted: Wanted) -> Plot:
         method: [one for one in fit if one.profile.method == method] for method in ("simhash", "minhash", "hybrid")
     }
     series = [
-        Series(label=name, x=[float(one.size) for one in own], y=[max(one.candidates, 0.01) for one in own])
+        Series(label=name, x=[float(one.size) for one in own], y=[one.candidates for one in own])
         for name, own in (groups | {"chosen": [best]}).items()
         if own
     ]
@@ -302,7 +302,7 @@ def price_plot(fit: Sequence[Tried], best: Tried, wanted: Wanted) -> Plot:
         name="price",
         title=f"What the profiles take that reach recall {wanted.recall:g} and precision {wanted.precision:g}",
         x_label="bytes a document",
-        y_label=f"strangers at a look-up among {wanted.size:,} (.01 or fewer)",
+        y_label=f"strangers at a look-up among {wanted.size:,}",
         kind="points",
         y_scale="log",
         series=series,
