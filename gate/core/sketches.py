@@ -17,6 +17,7 @@ Bit for bit: hash function i of Sketch_n is F -> (F + s_i) a_i mod 2^64, with s_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -164,19 +165,35 @@ def _functions(n: int) -> tuple[tuple[np.uint64, np.uint64], ...]:
     return tuple(zip(mixed[::2], mixed[1::2] | np.uint64(1)))
 
 
-def shared(left: Hashes, right: Hashes, *, most: int, cut: bool) -> tuple[int, int, int]:
-    """How many values two ascending sets share, and how many of each were looked at.
+def shared_of_cut(left: Hashes, right: Hashes, most: int) -> tuple[int, int, int]:
+    """How many values two ascending sets share, and how many of each were looked at, where at least one of them is the
+    `most` smallest of a larger set."""
+    merged = np.sort(np.concatenate([left, right]), kind="stable")
+    twice = merged[1:] == merged[:-1]  # the second of two equals
+    new = np.flatnonzero(np.append(True, ~twice))
+    bound = merged[new[min(most, new.size) - 1]]
+    both = int(np.count_nonzero(merged[1:][twice] <= bound))
+    seen = [int(np.searchsorted(side, bound, side="right")) for side in (left, right)]
+    return both, seen[0], seen[1]
 
-    `cut`: at least one of them is the `most` smallest of a larger set.
+
+def shared_by_each(one: Hashes, others: Sequence[Hashes]) -> NDArray[np.int64]:
+    """How many values of an ascending set each of the others shares; all of them whole.
+
+    Who shares a phrase with everybody meets strangers by the hundred, and hardly any of their values are its own: a
+    table of 16 bits of a value tells that ten times faster than a search for it does.
     """
-    if cut:
-        union = np.union1d(left, right)
-        bound = union[min(most, union.size) - 1]
-        left = left[: np.searchsorted(left, bound, side="right")]
-        right = right[: np.searchsorted(right, bound, side="right")]
-    if not left.size or not right.size:
-        return 0, left.size, right.size
-    few, many = (left, right) if left.size < right.size else (right, left)
-    places = np.searchsorted(many, few)
-    places[places == many.size] = 0  # larger than all: the smallest is not equal to it
-    return int(np.count_nonzero(many[places] == few)), left.size, right.size
+    present = np.zeros(1 << 16, dtype=np.bool_)
+    present[_middle(one)] = True
+    values, sizes = np.concatenate(others), np.fromiter(map(len, others), dtype=np.int64, count=len(others))
+    maybe = np.flatnonzero(present.take(_middle(values)))
+    likely = values[maybe]
+    places = np.searchsorted(one, likely)
+    places[places == one.size] = 0
+    hits = maybe[one[places] == likely]
+    return np.bincount(np.searchsorted(np.cumsum(sizes), hits, side="right"), minlength=len(others))
+
+
+def _middle(values: Hashes) -> NDArray[np.int64]:
+    """Bits that are random in the smallest values too, and in multiples of a power of two."""
+    return ((values >> np.uint64(24)) & np.uint64(0xFFFF)).view(np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gate.core import bands, chunking, shingles, sketches
 from gate.core.bands import Probes
-from gate.core.method import COUNT_BYTES, NO_LIMIT, Measures, Room, Signatures, stack, whole
+from gate.core.method import COUNT_BYTES, NO_LIMIT, Floats, Measures, Room, Signatures, stack, whole
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
@@ -27,6 +27,7 @@ from gate.errors import ConfigError
 PRINT_BYTES = 8
 VALUE_BYTES = 4  # of Sketch_n
 MORE = 1 << 31
+CUT = MORE >> 24  # in the last byte of the count
 # With a hundred keys a document and more, 65,536 buckets would be crowded (`max_bucket`) at a million documents.
 FEW_KEYS = 64
 BUCKET_BITS = {True: 16, False: 20}
@@ -94,14 +95,14 @@ class Sampled:
         keys = [body[COUNT_BYTES:end] for body in bodies]
         counts = np.fromiter(map(len, keys), np.int64, len(keys)) // PRINT_BYTES
         rows = np.repeat(np.arange(len(bodies)), counts)
-        return bands.print_postings(rows, _prints(b"".join(keys)), bucket_bits=self.bucket_bits)
+        prints = np.frombuffer(b"".join(keys), "<u8").astype(np.uint64, copy=False)
+        return bands.print_postings(rows, prints, bucket_bits=self.bucket_bits)
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
         return self.postings(bodies)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        table = np.array([self._shared(*pair) for pair in zip(lefts, rights, strict=True)], np.float64).reshape(-1, 3)
-        both, left, right = table.T
+        both, left, right = self._shared(lefts, rights)
         resemblance = both / np.maximum(left + right - both, 1.0)
         if self.profile.method == "min-n":  # the smallest of a part tell nothing of the smallest of its whole
             return Measures(resemblance=resemblance)
@@ -110,11 +111,22 @@ class Sampled:
         inside = [both / np.maximum(size, least) for size in (left, right)]
         return Measures(resemblance=resemblance, left_in_right=inside[0], right_in_left=inside[1])
 
-    def _shared(self, left: bytes, right: bytes) -> tuple[int, int, int]:
-        if not left or not right:
+    def _shared(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> tuple[Floats, Floats, Floats]:
+        """How many fingerprints the pairs share, and how many of either side were looked at."""
+        if not all(lefts) or not all(rights):
             raise ValueError("a text with too few features has no body to compare")
-        cut = bool((left[COUNT_BYTES - 1] | right[COUNT_BYTES - 1]) & 0x80)
-        return sketches.shared(_prints(left[COUNT_BYTES:]), _prints(right[COUNT_BYTES:]), most=self.most, cut=cut)
+        found = np.zeros((3, len(lefts)))
+        uncut: dict[bytes, list[int]] = {}  # pairs of sets that were not cut, by the left one: it meets many
+        for i, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+            if (left[COUNT_BYTES - 1] | right[COUNT_BYTES - 1]) & CUT:
+                found[:, i] = sketches.shared_of_cut(_prints(left), _prints(right), self.most)
+            else:
+                uncut.setdefault(left, []).append(i)
+        for left, places in uncut.items():
+            one, others = _prints(left), [_prints(rights[i]) for i in places]
+            found[0, places] = sketches.shared_by_each(one, others)
+            found[1, places], found[2, places] = one.size, [other.size for other in others]
+        return found[0], found[1], found[2]
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
@@ -178,8 +190,8 @@ def _windows(texts: Texts, profile: Profile, secret: bytes) -> Windows:
     return sketches.windows(shingles.varied(texts, profile), profile.window, polynomial_of(secret))
 
 
-def _prints(data: bytes) -> Hashes:
-    return np.frombuffer(data, "<u8").astype(np.uint64, copy=False)
+def _prints(body: bytes) -> Hashes:
+    return np.frombuffer(body, "<u8", offset=COUNT_BYTES).astype(np.uint64, copy=False)
 
 
 def _values(table: NDArray[np.uint8]) -> NDArray[np.uint32]:

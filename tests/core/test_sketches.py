@@ -124,10 +124,14 @@ def test_a_change_moves_no_chunk_but_its_own() -> None:
 values = st.sets(st.integers(0, 60), max_size=30)
 
 
-@given(values, values)
-def test_whole_sets_share_what_is_in_both(left: set[int], right: set[int]) -> None:
-    sides = [np.array(sorted(side), np.uint64) for side in (left, right)]
-    assert sketches.shared(*sides, most=4096, cut=False) == (len(left & right), len(left), len(right))
+# Values that agree in some of their bits, as the table sees them, or in all.
+spread = st.sets(st.integers(0, 60).map(lambda n: n % 8 << 56 | n % 5 << 24 | n % 3), max_size=30)
+
+
+@given(spread.filter(bool), st.lists(spread.filter(bool), min_size=1, max_size=5))
+def test_whole_sets_share_what_is_in_both(one: set[int], others: list[set[int]]) -> None:
+    sets = [np.array(sorted(side), np.uint64) for side in (one, *others)]
+    assert sketches.shared_by_each(sets[0], sets[1:]).tolist() == [len(one & other) for other in others]
 
 
 @given(values.filter(bool), values.filter(bool), st.integers(1, 20))
@@ -135,7 +139,7 @@ def test_of_cut_sets_the_smallest_of_the_union_are_looked_at(left: set[int], rig
     seen = set(sorted(left | right)[:most])
     sides = [np.array(sorted(side)[:most], np.uint64) for side in (left, right)]
     expected = (len(left & right & seen), len(left & seen), len(right & seen))
-    assert sketches.shared(*sides, most=most, cut=True) == expected
+    assert sketches.shared_of_cut(sides[0], sides[1], most) == expected
 
 
 @pytest.mark.parametrize("overlap", [0.2, 0.5, 0.9])
@@ -145,5 +149,5 @@ def test_a_cut_set_still_tells_resemblance_and_containment(overlap: float) -> No
     other = np.unique(draw.integers(0, 2**63, 4_000, dtype=np.uint64))
     inside = int(overlap * 4_000)
     chapter = np.unique(np.concatenate([draw.permutation(book)[:inside], draw.permutation(other)[: 4_000 - inside]]))
-    both, left, _ = sketches.shared(chapter[:2048], book[:2048], most=2048, cut=True)
+    both, left, _ = sketches.shared_of_cut(chapter[:2048], book[:2048], 2048)
     assert abs(both / left - overlap) < 0.12
