@@ -202,13 +202,14 @@ def lag(*, most: int | None, kafka: str | None, options: Options) -> None:
 
 async def _lag(kafka: Kafka) -> list[tuple[str, int, int | None, int, int]]:
     from gate.stream.admin import connected
-    from gate.stream.reading import reading
+    from gate.stream.reading import opened, spans_of
 
-    async with connected(kafka) as admin, reading(kafka, kafka.topics.check_ins) as topic:
-        committed = await admin.committed(kafka.group, topic.spans)
+    async with connected(kafka) as admin, opened(kafka) as consumer:
+        spans = await spans_of(kafka, admin, consumer, kafka.topics.check_ins)
+        committed = await admin.committed(kafka.group, spans)
         return [
             (one.topic, one.partition, at := committed.get(one), span.end, max(0, span.end - max(at or 0, span.begin)))
-            for one, span in topic.spans.items()
+            for one, span in spans.items()
         ]
 
 

@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from gate.errors import Unavailable
 from gate.stream import unpacking
-from gate.stream.admin import asked, connected, started, stopped
+from gate.stream.admin import Admin, asked, connected, started, stopped
 from gate.stream.broker import client_options
 from gate.stream.events import Record
 from gate.stream.settings import Kafka
@@ -115,19 +115,28 @@ async def reading(
     kafka: Kafka, topics: Sequence[str], *, begin: Mapping[TopicPartition, int] | None = None
 ) -> AsyncIterator[Reading]:
     """Read topics from their beginnings, or from the offsets in `begin` where those are later."""
-    async with connected(kafka) as admin:
-        known = await admin.needed(topics)
-    partitions = [TopicPartition(name, number) for name in topics for number in range(known[name].partitions)]
-    async with opened(kafka) as consumer:
-        first = await asked(kafka, lambda: consumer.beginning_offsets(partitions))
-        last = await asked(kafka, lambda: consumer.end_offsets(partitions))
-        spans = {one: Span(min(max(first[one], (begin or {}).get(one, 0)), last[one]), last[one]) for one in partitions}
-        consumer.assign(partitions)
+    async with connected(kafka) as admin, opened(kafka) as consumer:
+        spans = {
+            one: Span(min(max(span.begin, (begin or {}).get(one, 0)), span.end), span.end)
+            for one, span in (await spans_of(kafka, admin, consumer, topics)).items()
+        }
+        consumer.assign(list(spans))
         for partition, span in spans.items():
             consumer.seek(partition, span.begin)
             if not len(span):
                 consumer.pause(partition)
         yield Reading(kafka, consumer, spans)
+
+
+async def spans_of(
+    kafka: Kafka, admin: Admin, consumer: AIOKafkaConsumer, topics: Sequence[str]
+) -> dict[TopicPartition, Span]:
+    """What is there of each partition. ConfigError names topics that are missing."""
+    known = await admin.needed(topics)
+    partitions = [TopicPartition(name, number) for name in topics for number in range(known[name].partitions)]
+    first = await asked(kafka, lambda: consumer.beginning_offsets(partitions))
+    last = await asked(kafka, lambda: consumer.end_offsets(partitions))
+    return {one: Span(first[one], last[one]) for one in partitions}
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -375,7 +376,8 @@ def guarded(certified: Certificates) -> Iterator[KafkaServer]:
         yield server
 
 
-def as_user(name: str, password: str, server: KafkaServer, authority: Path, *command: str) -> Result:
+def as_user(name: str, password: str, server: KafkaServer, authority: Path, *command: str) -> tuple[int, str]:
+    """In a process of its own: the library leaves connections over TLS half closed, which tests would complain of."""
     given = {
         "kafka_security": "SASL_SSL",
         "kafka_sasl_mechanism": "SCRAM-SHA-512",
@@ -383,27 +385,46 @@ def as_user(name: str, password: str, server: KafkaServer, authority: Path, *com
         "kafka_ca_file": str(authority),
     }
     options = [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
-    return gate(*command, "--kafka", server.brokers, *options, GATE_KAFKA_PASSWORD=password)
+    ended = subprocess.run(
+        [sys.executable, "-m", "gate", *command, "--kafka", server.brokers, *options],
+        env=os.environ | {"GATE_KAFKA_PASSWORD": password},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return ended.returncode, ended.stdout + ended.stderr
 
 
+def test_whom_the_broker_knows_and_allows_is_let_in(guarded: KafkaServer, certified: Certificates) -> None:
+    assert as_user("admin", "sesame", guarded, certified.authority, "topics", "create")[0] == 0
+    assert as_user("admin", "sesame", guarded, certified.authority, "lag", "--max", "0")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "command"),
+    [
+        ("admin", "open", ("lag",)),
+        ("guest", "guest", ("topics", "create")),
+        ("guest", "guest", ("lag",)),
+        ("guest", "guest", ("deadletters", "list")),
+        ("guest", "guest", ("replay", ".")),
+    ],
+)
 def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(
-    guarded: KafkaServer, certified: Certificates
+    guarded: KafkaServer, certified: Certificates, name: str, password: str, command: tuple[str, ...]
 ) -> None:
-    assert as_user("admin", "sesame", guarded, certified.authority, "topics", "create").exit_code == 0
-    for name, password in (("admin", "open"), ("guest", "guest")):
-        for command in COMMANDS:
-            result = as_user(name, password, guarded, certified.authority, *command)
-            assert result.exit_code == 2, (name, command, result.output)
-            assert "refuses this user what it needs" in result.stderr
-            assert "ACLs" in result.stderr
+    code, said = as_user(name, password, guarded, certified.authority, *command)
+    assert code == 2, said
+    assert "refuses this user what it needs" in said
+    assert "ACLs" in said
+    assert "Traceback" not in said
 
 
 def test_a_broker_that_cannot_show_a_trusted_certificate_is_told(guarded: KafkaServer, tmp_path: Path) -> None:
-    strangers = certificates(tmp_path)
-    result = as_user("admin", "sesame", guarded, strangers.authority, "lag")
-    assert result.exit_code == 2
-    assert "certificate cannot be trusted" in result.stderr
-    assert "sesame" not in result.output
+    code, said = as_user("admin", "sesame", guarded, certificates(tmp_path).authority, "lag")
+    assert code == 2
+    assert "certificate cannot be trusted" in said
+    assert "sesame" not in said
 
 
 def test_a_broker_that_wants_tls_and_a_password_and_gets_neither_is_told(guarded: KafkaServer) -> None:

@@ -267,7 +267,7 @@ def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path,
     assert summary(archive, *target, "--resume")["read"] == 0
 
 
-def test_an_interrupted_replay_has_noted_all_that_it_has_sent(topic: Topic, state: Path) -> None:
+def test_an_interrupted_replay_notes_what_is_under_way_before_it_ends(topic: Topic, state: Path) -> None:
     archive = large(1000)
     process = started(archive, *topic.options, "--wait", "0", "--rate", "100")
     try:
@@ -277,8 +277,9 @@ def test_an_interrupted_replay_has_noted_all_that_it_has_sent(topic: Topic, stat
     finally:
         process.kill()
     sent = len(topic.records())
-    assert summary(archive, *topic.options, "--wait", "0", "--resume")["read"] == 1000 - sent
-    assert len(topic.records()) == 1000
+    left = summary(archive, *topic.options, "--wait", "0", "--resume")["read"]
+    assert 1000 - sent <= left <= 1000 - sent + 10  # a batch, if the signal came between its last record and its note
+    assert len({record.key for record in topic.records()}) == 1000
 
 
 def test_a_document_that_the_topic_does_not_take_is_told_and_the_rest_goes_on(topic: Topic, fresh: Fresh) -> None:
