@@ -29,6 +29,7 @@ REASONS = (
     Degraded.CANDIDATES_CAPPED,
     Degraded.MATCHES_CAPPED,
     Degraded.FEATURES_CAPPED,
+    Degraded.UNCHECKED,
 )
 UNITS = 10_000  # measures are told to four places
 
