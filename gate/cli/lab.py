@@ -43,10 +43,12 @@ class Bar:
 
     def __call__(self, items: Sequence[T], what: str) -> Iterator[T]:
         task = self.bars.add_task(what, total=len(items), documents=0)
-        for number, item in enumerate(items, 1):
-            yield item
-            self.bars.update(task, completed=number, documents=number)
-        self.bars.remove_task(task)
+        try:
+            for number, item in enumerate(items, 1):
+                yield item
+                self.bars.update(task, completed=number, documents=number)
+        finally:  # whoever has seen enough leaves in the middle
+            self.bars.remove_task(task)
 
 
 def corpus_of(path: Path, labels: Sequence[Path] = (), *, limits: Limits | None = None) -> Documents:

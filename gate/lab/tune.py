@@ -211,8 +211,8 @@ def because(
         f"{told(again.precision)} of all pairs that it called alike have J >= .5."
     )
     said.append(
-        f"It takes {best.size:,} bytes a document, about {best.candidates:,.0f} strangers to compare at a look-up "
-        f"among {wanted.size:,} documents, and {best.seconds * 1000:.2f} ms of a processor."
+        f"It takes {best.size:,} bytes and {best.seconds * 1000:.2f} ms of a processor a document. Strangers that a "
+        f"look-up among {wanted.size:,} documents has to compare: about {best.candidates:,.0f}."
     )
     return said
 

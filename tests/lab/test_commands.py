@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from lab_samples import folder_of, strangers
 from msgspec import Meta
 
-from gate.cli import main
-from gate.cli.lab import corpus_of, options_of
+from gate.cli import main, show
+from gate.cli.lab import Bar, corpus_of, options_of
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
@@ -41,6 +41,11 @@ def test_every_experiment_is_listed_with_what_it_repeats() -> None:
         assert one.name in listed
         assert one.repeats in listed
     assert [json.loads(line)["name"] for line in gate("lab", "--list", "--json").stdout.splitlines()] == [*EXPERIMENTS]
+
+
+def test_every_experiment_is_in_the_documentation() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "lab.md").read_text()
+    assert all(f"| `{one.name}` |" in told for one in EXPERIMENTS.values())
 
 
 @pytest.mark.parametrize("name", [*EXPERIMENTS])
@@ -149,6 +154,15 @@ def test_a_set_with_labels_is_a_corpus_and_further_labels_may_be_named(empty_fol
     found = corpus_of(empty_folder, [empty_folder / "more.txt"])
     assert found.ids == ["a", "b"]
     assert len(found.labels) == 1
+
+
+def test_a_bar_is_gone_when_its_work_is_done_or_left() -> None:
+    with show.progress(quiet=True) as bars:
+        assert list(Bar(bars)([1, 2, 3], "counting")) == [1, 2, 3]
+        for number in Bar(bars)([1, 2, 3], "leaving"):
+            if number == 2:
+                break
+        assert not bars.tasks
 
 
 class Some(Options, frozen=True, kw_only=True):
