@@ -255,12 +255,14 @@ class Gate:
         bodies: list[bytes] = []
         contents: list[bytes] = []
         features: list[int] = []
+        lengths: list[int] = []
         for batch in batches(self._texts([text for pair in pairs for text in pair]), self.limits):
             texts = normalise([document.text for document in batch])
             signatures = eager.sign(texts)
             bodies += signatures.bodies
             contents += content_ids(texts, self._secret)
             features += signatures.features
+            lengths += (texts.starts[1:] - texts.starts[:-1]).tolist()
         compared = []
         for n, (a, b) in enumerate(pairs):
             left, right = 2 * n, 2 * n + 1
@@ -270,7 +272,7 @@ class Gate:
                 shown, is_alike = likeness(measures, 0, self.profile), bool(alike(measures, self.profile)[0])
                 around = None if measures.right_in_left is None else round(float(measures.right_in_left[0]), 4)
             if min(features[left], features[right]) < self.profile.min_features:
-                relation = Relation.TOO_SHORT if features[left] else Relation.EMPTY
+                relation = Relation.TOO_SHORT if lengths[left] else Relation.EMPTY
                 is_alike = False
             else:
                 relation = shown.relation if is_alike else Relation.NEW
@@ -405,7 +407,8 @@ def _with_threshold(profile: Profile, threshold: float) -> Profile:
     if profile.method == "simhash" or (profile.resemblance is None and profile.containment is None):
         bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
         return msgspec.structs.replace(profile, radius=min(bits, MAX_RADIUS))
-    return msgspec.structs.replace(profile, resemblance=threshold, containment=None)
+    containment = None if profile.containment is None else threshold
+    return msgspec.structs.replace(profile, resemblance=threshold, containment=containment)
 
 
 def _match(holder: Holder, how: Likeness) -> Match:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 
@@ -11,7 +12,11 @@ import numpy as np
 import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Limits, Profile, Verdict
+from gate.index import transfer
 from gate.index.audit import audit
+from gate.index.faults import Fault
+from gate.index.memory import MemoryStore
+from gate.index.walk import Walkable
 from load.servers import redis_server
 
 NUMBERS = count()
@@ -150,3 +155,46 @@ def test_who_shares_most_is_compared_first_where_not_all_can_be(opened: Open) ->
     [verdict] = gate.check_in([document("copy", f"{template} {CHAPTERS[8]} and some words more")])
     assert told(verdict) == ("near", ["8"])
     assert verdict.degraded == ("candidates_capped",)
+
+
+def test_another_threshold_is_one_of_containment_too(opened: Open) -> None:
+    gate = opened()
+    gate.check_in([document("book", BOOK)])
+    half = f"{CHAPTERS[4]} {prose(500, 66)}"  # half of it is in the book
+    assert gate.similar([half, half], threshold=0.4) == [*gate.similar([half], threshold=0.4)] * 2
+    [loose], [strict] = gate.similar([half], threshold=0.4), gate.similar([half], threshold=0.6)
+    assert [match.document_id for match in loose] == ["book"]
+    assert strict == []
+
+
+def test_a_text_without_a_fingerprint_that_n_divides_is_too_short_and_not_empty() -> None:
+    [compared, empty] = Gate("mod-n").compare([("a few words", "a few others"), ("", "a few words")])
+    assert (compared.alike, compared.relation.value) == (False, "too_short")
+    assert empty.relation.value == "empty"
+
+
+def test_an_index_is_carried_elsewhere_with_signatures_of_every_length(opened: Open) -> None:
+    profile = msgspec.structs.replace(BUILT_IN["containment"], name="carried")
+    here, there = opened(profile), Gate(profile)
+    here.check_in([document("book", BOOK), document("other", CHAPTERS[0][:900].upper()[::-1])])
+
+    async def written(store: Walkable) -> bytes:
+        lines = transfer.export(store, profile_ref="carried@1", digest=profile.digest())
+        return b"".join([line + b"\n" async for batch in lines for line in batch])
+
+    content = here.with_store(written)
+    there.with_store(lambda store: transfer.restore(store, BytesIO(content), "it", method=there.method))
+    [verdict] = there.check_in([document("chapter", CHAPTERS[6])])
+    assert told(verdict) == ("contained", ["book"])
+
+
+def test_a_signature_that_lost_its_end_is_found_and_taken_out() -> None:
+    gate = Gate("containment")
+    gate.check_in([document("book", BOOK), document("other", prose(900, 31))])
+    store = gate._store
+    assert isinstance(store, MemoryStore)
+    entry, record = next((e, r) for e, r in store._records.items() if r.owner.document_id == "book")
+    store._records[entry] = record._replace(body=record.body[:-8])
+    report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True))
+    assert report.mended[Fault.BROKEN] == report.found[Fault.BROKEN] == 1
+    assert not gate.with_store(lambda store: audit(store, gate.method, gate.profile)).problems
