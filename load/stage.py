@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,6 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from gate.stream.settings import Topics
 from load.brokers import Fresh
-from load.servers import free_ports
 
 PATIENCE_SECONDS = 60.0
 SESSION_SECONDS = 3.0
@@ -32,7 +32,13 @@ class Worker:
 
     process: subprocess.Popen[bytes]
     log: Path
-    http_port: int
+
+    @property
+    def http_port(self) -> int:
+        """Any that was free when it began; its log says which. 0: it has not said so yet."""
+        with self.log.open() as log:
+            told = re.search(r'"port": (\d+), "event": "health.served"', log.read(2**16))
+        return int(told[1]) if told else 0
 
     def stop(self, seconds: float = 30.0) -> int:
         """As an orchestrator would: told to, and waited for."""
@@ -102,7 +108,6 @@ class Stage:
 
     def start(self, *, wait: bool = True, workers: int = 1, **settings: object) -> Worker:
         """One more process of the gate. Settings by name, as in `delivery="exactly_once"`."""
-        [port] = free_ports()
         topics = self.topics
         given: dict[str, object] = {
             "kafka_group": self.group,
@@ -120,13 +125,13 @@ class Stage:
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / f"worker-{len(self.workers)}.log"
         command = [sys.executable, "-m", "gate", "run", "--kafka", self.brokers, "--index", self.index]
-        command += ["--workers", str(workers), "--http-port", str(port)]
+        command += ["--workers", str(workers), "--http-port", "0"]
         for key, value in given.items():
             command += ["--set", f"{key}={value}"] if value is not None else []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
         with log.open("ab") as out:
             process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
-        worker = Worker(process, log, port)
+        worker = Worker(process, log)
         self.workers.append(worker)
         if wait:
             worker.until_ready()

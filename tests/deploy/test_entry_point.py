@@ -14,7 +14,7 @@ import pytest
 from deployed import SERVICES, arguments, gate_environment, healthcheck
 
 from load.brokers import Fresh
-from load.servers import RedisServer, free_ports, redis_server
+from load.servers import RedisServer, redis_server
 from load.stage import Sent, Stage, Worker
 
 
@@ -27,12 +27,11 @@ def redis() -> Iterator[RedisServer]:
 def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file(
     fresh: Fresh, redis: RedisServer, tmp_path: Path
 ) -> None:
-    [port] = free_ports()
     on = Stage.fresh(fresh, tmp_path, redis.url, routed=True)
     moved = {  # what differs outside of a container: addresses, and names, since tests share a broker
         "GATE_KAFKA_BROKERS": fresh.brokers,
         "GATE_HTTP_HOST": "127.0.0.1",
-        "GATE_HTTP_PORT": str(port),
+        "GATE_HTTP_PORT": "0",
         "GATE_KAFKA_GROUP": on.group,
         "GATE_KAFKA_TOPICS": on.topics.check_ins[0],
         "GATE_KAFKA_VERDICT_TOPIC": on.topics.verdicts,
@@ -42,14 +41,14 @@ def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file
     }
     assert entry_point("topics", moved, tmp_path).wait(60) == 0
     process = entry_point("gate", {**moved, "GATE_INDEX": redis.url}, tmp_path)
-    worker = Worker(process, tmp_path / "log", port)
+    worker = Worker(process, tmp_path / "log")
     on.workers.append(worker)
     try:
         worker.until_ready()
         on.send([Sent.of("a", "one text that is long enough to be compared"), Sent.of("b", "another text " * 9)])
         assert len(on.verdicts(2)) == 2
         assert len(on.read(f"{on.topics.accepted}.made", 2)) == 2
-        environment = {"GATE_HTTP_PORT": str(port)}
+        environment = {"GATE_HTTP_PORT": str(worker.http_port)}
         assert subprocess.run(healthcheck(), env=environment, timeout=30, check=False).returncode == 0
         assert worker.stop() == 0
     finally:

@@ -75,18 +75,31 @@ def prometheus(folder: Path, target: int) -> Iterator[Prometheus]:
         "scrape_configs": [{"job_name": "gate", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}],
     }
     (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
-    [port] = free_ports()
-    command = [needed("prometheus", "prometheus"), f"--config.file={folder / 'prometheus.yml'}"]
-    command += [f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+    process, seen = start(folder)
     try:
-        seen = Prometheus(port)
-        until(seen.is_ready, f"prometheus did not start; see {folder / 'log'}")
         yield seen
     finally:
         process.terminate()
         process.wait(30)
+
+
+def start(folder: Path) -> tuple[subprocess.Popen[bytes], Prometheus]:
+    """Somebody may take the port before it does; then it ends, and is begun on another."""
+    command = [needed("prometheus", "prometheus"), f"--config.file={folder / 'prometheus.yml'}"]
+    command += [f"--storage.tsdb.path={folder / 'data'}"]
+    for port in free_ports(3):
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+        seen = Prometheus(port)
+        try:
+            until(lambda: process.poll() is not None or seen.is_ready(), "prometheus does not start")  # noqa: B023
+        except RuntimeError:
+            process.kill()
+            process.wait()
+            raise
+        if process.poll() is None:
+            return process, seen
+    raise RuntimeError(f"prometheus ends at once\n{(folder / 'log').read_text()[-2000:]}")
 
 
 def check_ins(turn: int) -> list[Sent]:

@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from gate.errors import ConfigError
 from gate.http.health import serve_health
 from gate.observe import Observer, Readiness
+from load.servers import until
 
 LOOPBACK = "127.0.0.1"
 
@@ -122,8 +123,9 @@ def test_a_client_that_goes_away_disturbs_nobody(
         with socket.create_connection((LOOPBACK, port)) as client:
             client.sendall(b"GET /metrics HT")
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave without a word
+        status = get(port, "/healthz")[0]  # that the earlier one was taken up is certain now
         finish_answers()
-        return get(port, "/healthz")[0]
+        return status
 
     assert served(leave) == 200
     assert capfd.readouterr() == ("", "")
@@ -151,9 +153,10 @@ def test_a_page_that_cannot_be_made_is_told_in_the_log(caplog: pytest.LogCapture
 
 
 def finish_answers() -> None:
-    for thread in threading.enumerate():
-        if "process_request" in thread.name:
-            thread.join()
+    until(
+        lambda: not any("process_request" in thread.name for thread in threading.enumerate()),
+        "an answer takes too long",
+    )
 
 
 def test_a_port_that_is_taken_is_a_wrong_setting() -> None:
