@@ -16,6 +16,7 @@ import ctypes
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import socket
 import sys
@@ -146,6 +147,7 @@ def _follow_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
+        shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)  # who would have done it is gone
         os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -17,6 +17,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gate.supervisor import Patience
 
 PLAYS = Path(__file__).with_name("plays.py")
@@ -209,13 +211,17 @@ def test_a_worker_that_somebody_else_told_to_stop_is_begun_again() -> None:
         scene.event("worker.started", worker="0")
 
 
-def test_workers_stop_when_their_supervisor_is_gone() -> None:
+def test_workers_stop_when_their_supervisor_is_gone_and_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with play("steady") as scene:
         pids = [scene.event("worker.started")["pid"] for _ in range(2)]
         scene.process.kill()
         scene.process.wait()
         scene._reader.join()  # the last who could write has closed its end
         assert not any(Path(f"/proc/{pid}").exists() and is_running(pid) for pid in pids)
+        assert list(tmp_path.glob("gate-metrics-*")) == []
 
 
 def is_running(pid: int) -> bool:
