@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import reference
 import reference_simindex
+import reference_windows
 
 from gate.core.profile import Profile
 from gate.core.profiles import BUILT_IN
@@ -63,6 +64,8 @@ def test_the_plain_definition_gives_the_known_bodies(profile: Profile, label: st
 def plain_body(normal: str, profile: Profile, secret: bytes) -> bytes:
     if profile.method == "simindex":
         found: bytes = reference_simindex.body(normal, profile, secret)
+    elif profile.method in reference_windows.WINDOWED:
+        found = reference_windows.body(normal, profile, secret)
     else:
         found = reference.body(reference.features(normal, profile, secret), profile)
     return found
