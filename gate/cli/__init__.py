@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from gate import __version__
-from gate.cli import compare, corpus, documents, index, lab, replay, run, settings, stream, tune
-from gate.cli.frame import HELP_WIDTH, Commands
+from gate.cli import compare, corpus, documents, index, replay, run, settings, stream
+from gate.cli.frame import HELP_WIDTH, Commands, Later
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
@@ -45,8 +45,8 @@ for command in (
     stream.lag,
     stream.deadletters,
     settings.plan,
-    tune.tune,
-    lab.lab,
+    Later("tune"),
+    Later("lab"),
     settings.config,
     corpus.demo,
 ):

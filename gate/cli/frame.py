@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -58,11 +59,20 @@ def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict
     return load_settings({**options.flags, **given}, os.environ, options.config)
 
 
+class Later(click.Command):
+    """The place of a command whose module, named like it, is loaded when it is asked for: no other waits for that."""
+
+
 class Commands(click.Group):
     """Commands in the order they were added, and expected errors as a sentence and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if isinstance(self.commands.get(cmd_name), Later):
+            self.commands[cmd_name] = getattr(import_module(f"gate.cli.{cmd_name}"), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         if isinstance(sys.stdout, io.TextIOWrapper):

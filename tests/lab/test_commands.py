@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -105,6 +107,12 @@ def test_what_cannot_be_measured_is_refused_before_any_work(
     assert said in done.stderr
     assert CANARY not in done.stderr
     assert not (empty_folder / "out").exists()
+
+
+def test_no_other_command_loads_the_lab() -> None:
+    code = "import sys, gate.cli; print([name for name in sys.modules if name.startswith('gate.lab')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_several_wrong_options_are_told_at_once(notes: Path) -> None:
