@@ -132,28 +132,40 @@ class Neighbours:
         rows, keys, entries = reading.rows[kept], reading.keys[kept], reading.entries[kept]
         if not len(entries):
             return Meeting(sights, [], (keys, entries))
-        known = await self._known(np.unique(entries).tolist())
-
         # Who is alike is met in many buckets: once is enough.
         standing = standing_for(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
         repeated = (entries[standing] == entries) & (rows[standing] == rows) & (standing != np.arange(len(entries)))
-        once = self._nearest_first(np.flatnonzero(~repeated), rows, standing)
+        left = self._nearest_first(np.flatnonzero(~repeated), rows, standing)
+        known: dict[int, Record | None] = {}
         pairs: dict[tuple[int, int], Record] = {}
-        for row, entry in dict.fromkeys(zip(rows[once].tolist(), entries[once].tolist(), strict=True)):
-            i, other = who[row], known[entry]
-            if (
-                other is None
-                or other.dead
-                or other.duplicate_of
-                or other.owner.document_id == viewers[i].owner.document_id
-            ):
-                continue
-            sight = sights.setdefault(i, Sight())
-            if len(sight.candidates) >= self._limits.max_candidates:
-                sight.degraded.add(Degraded.CANDIDATES_CAPPED)
-                continue
-            sight.candidates.add(entry)
-            pairs[i, entry] = other
+        most = self._limits.max_candidates
+        while left.size:
+            # No more records are fetched than may be compared: of a crowd, most never are.
+            chosen, left = left, left[:0]
+            if np.bincount(rows[chosen]).max() > most:  # then they stand in the order of rows
+                nth = np.arange(chosen.size) - np.searchsorted(rows[chosen], rows[chosen])
+                chosen, left = chosen[nth < most], chosen[nth >= most]
+            fresh = [entry for entry in np.unique(entries[chosen]).tolist() if entry not in known]
+            known |= await self._known(fresh)
+            for row, entry in dict.fromkeys(zip(rows[chosen].tolist(), entries[chosen].tolist(), strict=True)):
+                i, other = who[row], known[entry]
+                if (
+                    other is None
+                    or other.dead
+                    or other.duplicate_of
+                    or other.owner.document_id == viewers[i].owner.document_id
+                ):
+                    continue
+                sight = sights.setdefault(i, Sight())
+                if len(sight.candidates) >= most:
+                    sight.degraded.add(Degraded.CANDIDATES_CAPPED)
+                    continue
+                sight.candidates.add(entry)
+                pairs[i, entry] = other
+            full = [row for row in np.unique(rows[left]).tolist() if _is_full(sights.get(who[row]), most)]
+            for row in full:
+                sights[who[row]].degraded.add(Degraded.CANDIDATES_CAPPED)
+            left = left[~np.isin(rows[left], full)]
         found = verify(
             self._method, self._profile, [viewers[i].body for i, _ in pairs], [other.body for other in pairs.values()]
         )
@@ -176,3 +188,7 @@ class Neighbours:
 
     async def _known(self, entries: list[int]) -> dict[int, Record | None]:
         return dict(zip(entries, await self._store.records(entries), strict=True))
+
+
+def _is_full(sight: Sight | None, most: int) -> bool:
+    return sight is not None and len(sight.candidates) >= most

@@ -51,6 +51,7 @@ _SHORT = struct.Struct("<H")
 _RECORD = struct.Struct("<12s4sBQH")
 _REGISTRATION = struct.Struct("<BQ")
 UNREGISTERED = bytes(_REGISTRATION.size)
+REGISTRATION_AT = 16  # in a record: behind content and life
 FIXED_BYTES = _RECORD.size - _SHORT.size  # of a record, before its body: content, life and registration
 _HELD = struct.Struct("<16sQ")
 
@@ -188,6 +189,11 @@ def encode_record(record: Record) -> bytes:
     fixed = _RECORD.pack(record.content[4:], life_of(record.entry), flags, registration, len(record.body))
     holders = [encode_holder(holder.document_id.encode(), holder.version) for holder in record.holders]
     return b"".join((fixed, record.body, *holders))
+
+
+def entry_of(field: bytes, value: bytes) -> int:
+    """The entry of a record."""
+    return int.from_bytes(field[:4] + value[12:REGISTRATION_AT], "big")
 
 
 def decode_record(field: bytes, value: bytes) -> Record:

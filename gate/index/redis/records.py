@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gate.index.redis.layout import decode_held, decode_holders, decode_registration
+from gate.index.redis.layout import (
+    DEAD,
+    FIXED_BYTES,
+    REGISTRATION_AT,
+    decode_held,
+    decode_holders,
+    decode_registration,
+)
 from gate.index.store import VOID, Holder, Record, Registration
 
 Seen = tuple[Record, bytes]  # a record as it was last seen, and its bytes from the body on
@@ -19,6 +26,18 @@ def registered(seen: Seen, wanted: Registration, told: bytes | Sequence[bytes]) 
         told = told[1]
     holders = record.holders if told == tail else decode_holders(told, 2 + len(record.body))
     return Record(record.entry, record.content, holders, record.body, ticket, duplicate_of)
+
+
+def unchanged(seen: Seen | None, value: bytes) -> Record | None:
+    """The record as it was seen, where its bytes still tell the same: most are met again and again."""
+    if seen is None or value[FIXED_BYTES:] != seen[1]:
+        return None
+    record, flags = seen[0], value[REGISTRATION_AT]
+    if flags >= DEAD or record.dead:
+        return None
+    ticket, duplicate_of = decode_registration(value[REGISTRATION_AT:FIXED_BYTES]) if flags else (0, 0)
+    same = (record.ticket, record.duplicate_of) == (ticket, duplicate_of)
+    return record if same else record._replace(ticket=ticket, duplicate_of=duplicate_of)
 
 
 def told(content: bytes, entry: int, value: bytes) -> tuple[bytes | None, tuple[bytes, ...], int]:

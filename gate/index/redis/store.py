@@ -35,6 +35,7 @@ from gate.index.redis.layout import (
     encode_holder,
     encode_record,
     encode_registrations,
+    entry_of,
     names_and_lives,
     packed,
     prefixes_of,
@@ -47,7 +48,7 @@ from gate.index.redis.layout import (
     unanswered,
 )
 from gate.index.redis.link import Argument, Link, Script, script
-from gate.index.redis.records import Seen, joined, may_join, registered, told
+from gate.index.redis.records import Seen, joined, may_join, registered, told, unchanged
 from gate.index.redis.survey import survey
 from gate.index.redis.swap import Item, until_swapped
 from gate.index.redis.views import current_view, keep_window, rotate
@@ -73,7 +74,7 @@ ERASE, SWAP = script("erase"), script("swap")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 LOOK_SECONDS = 60.0  # between two looks at the age of a generation; windows are hours and days
-KEPT_RECORDS = 4096
+KEPT_RECORDS = 16_384  # some 10 MB; a template has thousands that are met again and again
 
 
 class RedisStore:
@@ -225,9 +226,11 @@ class RedisStore:
         return await self._columns(FIND, shards_of_entries(numbers), (names,), (lives,))
 
     def _decoded(self, reply: Sequence[bytes]) -> Record:
-        record = decode_record(reply[1], reply[2])
+        _, field, value = reply
+        entry = entry_of(field, value)
+        record = unchanged(self._seen.get(entry) or self._seen_before.get(entry), value) or decode_record(field, value)
         self._highest_ticket = max(self._highest_ticket, record.ticket)
-        self._note(record, reply[2][FIXED_BYTES:])
+        self._note(record, value[FIXED_BYTES:])
         return record
 
     def _note(self, record: Record, tail: bytes) -> None:
