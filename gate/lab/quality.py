@@ -62,10 +62,12 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
         )
     scores: dict[str, PairScores] = {}
     costs: dict[str, Row] = {}
+    known: dict[str, Found] = {}
     prints: dict[str, NDArray[np.uint64]] = {}
     for profile in progress(options.profiles, "profiles"):
         found = judged(documents, profile)
         scores[profile.ref] = scored(documents, found)
+        known[profile.ref] = labelled(documents, found)
         costs[profile.ref] = cost(profile, found, len(documents))
         if fingerprints := prints_of(profile, found.bodies):
             prints[profile.ref] = np.array(fingerprints, np.uint64)
@@ -76,10 +78,11 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
             continue
         found = peers.judged(documents, peer, progress(documents.texts, peer.name))
         scores[peer.name] = scored(documents, found)
+        known[peer.name] = labelled(documents, found)
         costs[peer.name] = peer_cost(peer, found, len(documents))
     tables = [
         corpus_table(corpus, documents, planted=plants),
-        method_table(scores, costs, missing),
+        method_table(scores, costs, known, missing),
         recall_table(scores),
     ]
     plots = [recall_plot(scores)]
@@ -168,7 +171,21 @@ def corpus_table(corpus: Documents, documents: Documents, *, planted: bool) -> T
     return Table(name="corpus", title="The documents, and the truth about them", rows=[row])
 
 
-def method_table(scores: dict[str, PairScores], costs: dict[str, Row], missing: Sequence[str]) -> Table:
+def labelled(documents: Documents, found: Judged) -> Found:
+    """How many of the pairs that somebody says are alike, without saying how much, are called so."""
+    number = {name: i for i, name in enumerate(documents.ids)}
+    stated = {
+        (min(number[one.a], number[one.b]), max(number[one.a], number[one.b]))
+        for one in documents.labels
+        if one.jaccard is None and one.a in number and one.b in number
+    }
+    called = set(zip(found.left[found.yes].tolist(), found.right[found.yes].tolist(), strict=True))
+    return Found(len(stated & called), len(stated))
+
+
+def method_table(
+    scores: dict[str, PairScores], costs: dict[str, Row], known: dict[str, Found], missing: Sequence[str]
+) -> Table:
     rows: list[Row] = []
     for name, score in scores.items():
         rows.append(
@@ -176,6 +193,7 @@ def method_table(scores: dict[str, PairScores], costs: dict[str, Row], missing: 
                 "method": name,
                 "how": costs[name]["how"],
                 **{f"recall J {band}": score.called[band] for band in BANDS},
+                **({"labelled pairs": known[name]} if known[name].of else {}),
                 "precision": score.precise,
                 "false pairs": score.precise.of - score.precise.found,
                 "candidates a document": score.candidates / max(score.documents, 1),

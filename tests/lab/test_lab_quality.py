@@ -76,6 +76,13 @@ def test_labelled_documents_are_measured_as_they_are() -> None:
     assert (row["documents"], row["of them planted"], row["labels"], row["labels that disagree"]) == (10, 0, 1, 0)
 
 
+def test_pairs_that_are_said_to_be_alike_are_counted_by_what_is_called_so() -> None:
+    some = with_copies(strangers(6), 6, np.random.default_rng(1), (0.9,))
+    copies = [Label(some.ids[6], some.ids[6].partition("~")[0], None), Label("d0", "d1", None), Label("d0", "x", None)]
+    report = run(replace(some, labels=copies), QualityOptions(profiles=STANDARD, peers=False), quietly)
+    assert table(report, "methods").rows[0]["labelled pairs"] == Found(1, 2)
+
+
 def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = Peer(name="absent", package="no_such_package_at_all", how="-", body_bytes=1, meet=PEERS[0].meet)
     monkeypatch.setattr(peers, "PEERS", (absent,))
