@@ -5,8 +5,9 @@ other. So the first of each family goes ahead, and the others follow when it hol
 registered as duplicates and nothing of them is stored. Versions of one document go one after another.
 
 Within a family nobody overtakes, so that a verdict does not depend on how a stream was cut into batches: it is what it
-would be had the documents come one by one. (But for the strangers that a document is compared with, and, where versions
-replace each other, for documents that come together with the version that replaces what they are alike to.)
+would be had the documents come one by one. (But for the strangers that a document is compared with; where versions
+replace each other, for documents that come together with the version that replaces what they are alike to; and for the
+group, where a document is alike to two strangers of an earlier batch, of whom the first had to wait there.)
 """
 
 from __future__ import annotations
