@@ -79,7 +79,8 @@ def test_labelled_documents_are_measured_as_they_are() -> None:
 def test_pairs_that_are_said_to_be_alike_are_counted_by_what_is_called_so() -> None:
     some = with_copies(strangers(6), 6, np.random.default_rng(1), (0.9,))
     copies = [Label(some.ids[6], some.ids[6].partition("~")[0], None), Label("d0", "d1", None), Label("d0", "x", None)]
-    report = run(replace(some, labels=copies), QualityOptions(profiles=STANDARD, peers=False), quietly)
+    measured = Label("d0", "d2", 0.0)  # whoever says how much is checked, not counted
+    report = run(replace(some, labels=[*copies, measured]), QualityOptions(profiles=STANDARD, peers=False), quietly)
     assert table(report, "methods").rows[0]["labelled pairs"] == Found(1, 2)
 
 

@@ -18,7 +18,7 @@ from gate.lab.frame import Found, quietly
 from gate.lab.planting import with_copies
 from gate.lab.scores import firsts, judged
 from gate.lab.truth import Documents
-from gate.lab.tune import Tuned, TuneOptions, check, prove, ranked, toml, tune
+from gate.lab.tune import Tuned, TuneOptions, check, choose, prove, ranked, toml, tune
 from gate.lab.tune_grid import RADII, Bench, Tried, Wanted, looks, measure, sure
 
 WANTED = Wanted(recall=0.9, at=0.8, precision=0.99, size=1000)
@@ -97,6 +97,15 @@ def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(
     assert len(both.measure) > len(met.measure)
     pairs = {(int(a), int(b)) for a, b in zip(both.pairs.left, both.pairs.right, strict=True)}
     assert pairs == set(zip(run.left[among].tolist(), run.right[among].tolist(), strict=True))
+
+
+def test_one_that_was_lucky_is_passed_over_for_the_next_that_holds_on_other_edits(documents: Documents) -> None:
+    lucky = replace(tried(), profile=Profile(name="tuned", resemblance=1.0))
+    solid = replace(tried(), profile=Profile(name="tuned", resemblance=0.6))
+    best, again, reached = choose([lucky, solid], [lucky, solid], documents, WANTED, quietly)
+    assert (best, reached) == (solid, True)
+    assert again == prove(documents, solid.profile, WANTED)
+    assert not choose([lucky], [lucky], documents, WANTED, quietly)[2]
 
 
 def test_versions_of_one_work_are_no_strangers(documents: Documents) -> None:
