@@ -82,10 +82,12 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
         leaders: set[int] = set()
         taken: set[str | bytes] = set()  # the documents of this wave, and the contents that are brought first by it
         stopped: set[int] = set()  # the families in which somebody waits
+        halted = False  # a version waits for an earlier one: to whoever is alike to both, those behind it come later
         for i in remaining:
             name, content = claims[i].document_id, claims[i].content
             follows = bool(principals and earlier[i] and earlier[i] & leaders)
-            if follows or name in taken or content in taken or family[i] in stopped:
+            halted = halted or name in taken
+            if halted or follows or content in taken or family[i] in stopped:
                 waiting.append(i)
                 stopped.add(family[i])
             else:

@@ -79,6 +79,9 @@ batch = st.lists(st.tuples(st.sampled_from("VWXYZ"), st.sampled_from([*LETTERS, 
 @example(  # X takes over what V was refused with for its sake, so W is an exact copy of it
     before=[], documents=list(zip("XVXW", "fccc", strict=True)), alike=["cf"], index="principals",
 )  # fmt: skip
+@example(  # W does not overtake V's second version: X is alike to both
+    before=list(zip("VVW", "dbc", strict=True)), documents=[("X", "a")], alike=["ab", "ac"], index="principals",
+)  # fmt: skip
 def test_a_batch_is_told_what_its_documents_would_be_told_one_by_one(
     before: list[tuple[str, str]], documents: list[tuple[str, str]], alike: list[str], index: str
 ) -> None:
