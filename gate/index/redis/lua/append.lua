@@ -6,10 +6,9 @@
 --                 'again': somebody may have been here already
 -- items    the size of a posting (a byte), and rows of key (4 bytes) and posting
 local buckets = p .. current .. 'b'
+local split = tonumber(ARGV[3])
 
--- A bucket with one more posting; nil where that is in its overflow.
-local function grown(bucket, name, posting)
-  if #bucket < ARGV[3] * #posting then return bucket .. posting end
+local function overflow(name, posting)
   redis.call('APPEND', p .. current .. 'o' .. name, posting)
   redis.call('SADD', p .. 'h', current .. name)
 end
@@ -24,21 +23,30 @@ while more() do
     n = n + 1
     names[n], postings[n] = sub(rows, row, row + 3), sub(rows, row + 4, row + size + 3)
   end
+  local full = split * size
   if ARGV[5] == 'again' then
     for i = 1, n do
-      local bucket = not there(names[i], postings[i], size)
-        and grown(redis.call('HGET', buckets, names[i]) or '', names[i], postings[i])
-      if bucket then redis.call('HSET', buckets, names[i], bucket) end
+      local name, posting = names[i], postings[i]
+      if not there(name, posting, size) then
+        local bucket = redis.call('HGET', buckets, name) or ''
+        if #bucket < full then
+          redis.call('HSET', buckets, name, bucket .. posting)
+        else
+          overflow(name, posting)
+        end
+      end
     end
   else
-    local found, latest, written = hmget(buckets, names), {}, {}
+    local found, latest, written, last = hmget(buckets, names), {}, {}, 0
     for i = 1, n do
-      local name = names[i]
-      local bucket = grown(latest[name] or found[i] or '', name, postings[i])
-      if bucket then
-        latest[name] = bucket
-        written[#written + 1] = name
-        written[#written + 1] = bucket
+      local name, posting = names[i], postings[i]
+      local bucket = latest[name] or found[i] or ''
+      if #bucket < full then
+        bucket = bucket .. posting
+        latest[name], written[last + 1], written[last + 2] = bucket, name, bucket
+        last = last + 2
+      else
+        overflow(name, posting)
       end
     end
     hset(buckets, written)
