@@ -236,7 +236,7 @@ def latencies(bench: Bench, fastest: dict[str, float], seconds: float, report: R
                     }
                 )
             if share == 0.5:
-                ratio = np.percentile(found[contender.name], 99) / np.percentile(found[BARE.name], 99)
+                ratio = float(np.percentile(found[contender.name], 99) / np.percentile(found[BARE.name], 99))
                 targets.append(
                     asked(f"p99 of {contender.name} at half its maximum, of the bare loop's", ratio, at_most=3)
                 )
