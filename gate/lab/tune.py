@@ -144,7 +144,7 @@ def ranked(tried: Sequence[Tried], wanted: Wanted, budget: Budget) -> list[Tried
 
     def key(one: Tried) -> tuple[float, float]:
         own = prices(one)
-        return own.get(budget, prod(own.values())), prod(own.values())
+        return own.get(budget, prod(own.values())), own["candidates"] * own["bytes"]  # what does not change by itself
 
     return sorted(fit, key=key)
 
