@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -77,27 +77,36 @@ class Scene:
     def method(self) -> Tiny:
         return Tiny(self.buckets, {frozenset((pair[:1].encode(), pair[1:].encode())): 1.0 for pair in self.alike})
 
+    def claim(self, document_id: str, letter: str) -> Process:
+        name = f"claim {document_id}={letter}"
+        return Process(name, lambda number: self._claim(self._index(_once(number)), document_id, letter))
+
+    def delete(self, document_id: str) -> Process:
+        return Process(f"delete {document_id}", lambda number: self._delete(self._index(_once(number)), document_id))
+
+    def in_sequence(self, *acts: tuple[str, ...]) -> Process:
+        """One process that deletes documents, given by name, and claims others, given by name and letter."""
+
+        async def steps(number: int) -> Hashable:
+            numbers = count(1000 * number)
+            index = self._index(lambda _: next(numbers))
+            return tuple([await (self._claim(index, *act) if act[1:] else self._delete(index, *act)) for act in acts])
+
+        return Process(f"sequence {acts}", steps)
+
     def _index(self, new_entry: Callable[[bytes], int]) -> Index:
         store = StepwiseStore(self.marks, any_order=self.any_order)
         profile = Profile(name="tiny", resemblance=0.5, index=self.index, revisions=self.revisions)
         together = store.side_by_side if self.together else in_turn
         return self.kind(store, self.method, profile, Limits(), new_entry=new_entry, together=together)
 
-    def claim(self, document_id: str, letter: str) -> Process:
+    async def _claim(self, index: Index, document_id: str, letter: str) -> Told:
         claim = Claim(document_id=document_id, version=letter, content=letter.encode(), body=letter.encode())
+        [outcome] = await index.claim([claim])
+        return Told(outcome.answer, tuple(sorted((e, r.owner.document_id) for e, r in outcome.named.items())))
 
-        async def steps(new_entry: Callable[[bytes], int]) -> Told:
-            [outcome] = await self._index(new_entry).claim([claim])
-            names = tuple(sorted((entry, r.owner.document_id) for entry, r in outcome.named.items()))
-            return Told(outcome.answer, names)
-
-        return Process(f"claim {document_id}={letter}", lambda number: steps(_once(number)))
-
-    def delete(self, document_id: str) -> Process:
-        async def steps(number: int) -> Hashable:
-            return (await self._index(_once(number)).delete([document_id]))[0]
-
-        return Process(f"delete {document_id}", lambda number: steps(number))
+    async def _delete(self, index: Index, document_id: str) -> bool:
+        return (await index.delete([document_id]))[0]
 
     def quiet(self, claims: Sequence[tuple[str, str]], *, replays: int) -> Quiet:
         """Which steps commute with all that others may still do, where nothing is deleted: postings stay, and a

@@ -27,6 +27,8 @@ LIVES = 3  # a process may begin that often: a claim and a delete could chase ea
 EARLIER = 7000  # entry numbers of what was there before
 
 A, B, C = ("a", "a"), ("b", "b"), ("c", "c")
+NO_A, NO_B = ("a",), ("b",)  # deletes, in a sequence
+Act = tuple[str, ...]
 Index = Literal["principals", "all"]
 
 
@@ -73,6 +75,14 @@ def explore(
         check(scene, claims, Explorer(processes, world, lives=LIVES, **given).finals())
 
 
+def wander(
+    scene: Scene, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]]
+) -> None:
+    """Some of the interleavings, drawn at random: of a process against a whole sequence there are too many for all."""
+    for seed, world in enumerate(worlds):
+        check(scene, claims, Explorer(processes, world, lives=LIVES).walks(100, seed=seed))
+
+
 # Two processes, every interleaving.
 
 
@@ -110,6 +120,27 @@ def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in
     same = ("b", "a")
     worlds = [*stopped(scene, A), *stopped(scene, same, A)]
     explore(scene, worlds, [scene.claim(*A), scene.delete("b")], [A, same])
+
+
+@pytest.mark.parametrize("index", ["principals", "all"])
+@pytest.mark.parametrize("overtaking", [[NO_A, B, A], [NO_A, A, B], [A, NO_A, B, A], [B, NO_A, NO_B]])
+def test_a_slow_check_in_is_overtaken_by_deletes_and_other_check_ins(index: Index, overtaking: list[Act]) -> None:
+    scene = replace(ONE_BUCKET, index=index)
+    wander(
+        scene, (World(), there(scene, A), there(scene, B)), [scene.claim(*A), scene.in_sequence(*overtaking)], [A, B]
+    )
+
+
+@pytest.mark.parametrize("overtaking", [[NO_A, A], [NO_A, A, NO_B, B], [NO_A, ("c", "a")], [NO_B, NO_A, A]])
+def test_a_slow_copy_is_overtaken_by_the_delete_and_the_return_of_its_original(overtaking: list[Act]) -> None:
+    worlds = [there(ONE_BUCKET, A), *stopped(ONE_BUCKET, B, A)]
+    wander(ONE_BUCKET, worlds, [ONE_BUCKET.claim(*B), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")])
+
+
+@pytest.mark.parametrize("overtaking", [[NO_A, A], [NO_A, B, A], [A, B], [NO_A, ("c", "a"), A]])
+def test_a_slow_delete_is_overtaken_by_others_and_by_check_ins(overtaking: list[Act]) -> None:
+    worlds = [there(ONE_BUCKET, A), there(ONE_BUCKET, A, B)]
+    wander(ONE_BUCKET, worlds, [ONE_BUCKET.delete("a"), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")])
 
 
 def test_two_deletes_of_one_document_and_of_two_alike() -> None:
@@ -192,6 +223,20 @@ def test_random_schedules_of_two_claims_and_a_delete(scene: Scene, before: tuple
         processes = [scene.claim(*first), scene.claim(*second), scene.delete(gone)]
         explorer = Explorer(processes, there(scene, *before), lives=LIVES)
         check(scene, [A, B, C], explorer.walks(250, seed=seed))
+
+
+@pytest.mark.parametrize("before", [(), (A,), (B,), (B, A)])
+def test_random_schedules_of_a_document_delivered_twice_and_deleted(before: tuple[tuple[str, str], ...]) -> None:
+    processes = [ONE_BUCKET.claim(*A), ONE_BUCKET.claim(*A), ONE_BUCKET.delete("a")]
+    for crashes in (0, 1):
+        explorer = Explorer(processes, there(ONE_BUCKET, *before), crashes=crashes, lives=LIVES)
+        check(ONE_BUCKET, [A, B], explorer.walks(300, seed=crashes))
+
+
+def test_random_schedules_of_two_alike_and_a_delete_of_each() -> None:
+    processes = [PAIR.claim(*A), PAIR.claim(*B), PAIR.delete("a"), PAIR.delete("b")]
+    for before in ((), (A,), (A, B)):
+        check(PAIR, [A, B], Explorer(processes, there(PAIR, *before), lives=LIVES).walks(300, seed=1))
 
 
 def test_random_schedules_with_a_crash() -> None:
