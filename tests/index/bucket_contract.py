@@ -20,7 +20,7 @@ LARGEST_KEY = (0xFF << 32) | 0xFFFFFF
 
 def content_of(entry: int, name: bytes) -> bytes:
     """A content id that an entry of that number may have: their upper 32 bits are the same."""
-    return (entry >> 32).to_bytes(4, "big") + name.ljust(12)
+    return (entry >> 32).to_bytes(4, "big") + name[-12:].ljust(12)
 
 
 FIRST, SECOND = content_of(1, b"first"), content_of(1, b"second")

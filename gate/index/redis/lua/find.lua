@@ -5,25 +5,40 @@
 -- The form of a record is told in enter.lua.
 --
 -- Returns per item: '' if there is none, else {generation, field, record}.
-while more() do
-  local name, wanted
-  name, wanted, at = unpacked('<c4I3c0', items, at)
-  local from, to, reply = 1, 12, ''
-  if #wanted == 4 then from, to = 13, 16 end
+local function is(record, wanted)
+  if #wanted == 4 then return sub(record, 13, 16) == wanted end
+  return sub(record, 1, 12) == wanted
+end
+
+-- Among those that share a name.
+local function search(name, wanted)
   for g = 1, #generations do
     local generation = sub(generations, g, g)
     local place, slot = name, 0
-    local record = reply == '' and redis.call('HGET', p .. generation .. 'r', place)
+    local record = redis.call('HGET', p .. generation .. 'r', place)
     while record do
-      if sub(record, from, to) == wanted then
-        reply = {generation, place, record}
-        break
-      end
+      if is(record, wanted) then return {generation, place, record} end
       slot = slot + 1
       place = name .. string.char(slot)
       record = redis.call('HGET', p .. generation .. 'r', place)
     end
   end
-  answer[#answer + 1] = reply
+  return ''
+end
+
+local names, wanted, n = {}, {}, 0
+while more() do
+  n = n + 1
+  names[n], wanted[n], at = unpacked('<c4I3c0', items, at)
+end
+local found, where = standing('r', names)
+for i = 1, n do
+  if not found[i] then
+    answer[i] = ''
+  elseif is(found[i], wanted[i]) then
+    answer[i] = {where[i] or current, names[i], found[i]}
+  else
+    answer[i] = search(names[i], wanted[i])
+  end
 end
 return answer
