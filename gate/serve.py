@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from gate.stream.desk import Desk
 from gate.stream.worker import Worker
 from gate.supervisor import Post, run
 
+COLLECT_AFTER = (100_000, 20, 50)  # a batch makes thousands of values, hardly any of them in a cycle
 SWITCH_SECONDS = 0.001  # how long a busy thread may keep the others from the interpreter: the event loop is one of them
 
 
@@ -42,6 +44,8 @@ async def work(settings: Settings, post: Post) -> None:
     if settings.kafka is None:
         raise ConfigError("kafka: no brokers are named")
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.freeze()  # what was imported stays
+    gc.set_threshold(*COLLECT_AFTER)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is not signal.SIG_IGN:  # where a supervisor hears it and passes it on

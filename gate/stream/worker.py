@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 POLL_SECONDS = 0.5
 LAG_SECONDS = 1.0
+AHEAD = 1  # batches that wait to be judged: with more, each would be cut sooner, be smaller, and wait longer
 
 
 class Stopped(Exception):
@@ -67,6 +68,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._judge = ThreadPoolExecutor(1, "judge")
         self._to_sign: asyncio.Queue[Batch] = asyncio.Queue(1)
         self._to_judge: asyncio.Queue[Batch] = asyncio.Queue(1)
+        self._ahead = asyncio.Semaphore(AHEAD)
         self._lanes = Lanes(under_way=working.under_way)
         self._consumer: Any = None
         self._outbox: Outbox | None = None
@@ -212,7 +214,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
     async def _poll(self, stop: asyncio.Event) -> None:
         backoff = Backoff()
         while not stop.is_set():
-            if not await self._lanes.room(POLL_SECONDS):
+            if not await self._lanes.room(POLL_SECONDS) or not await self._free(POLL_SECONDS):
                 await self._stay_in_group()
                 continue
             epochs = self._lanes.epochs()
@@ -229,7 +231,17 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             backoff.reset()
             good = self._lanes.admit(polled, epochs, self._consumer)
             for piece in cut(good, documents=self._limits.batch_documents, nbytes=self._working.batch_bytes):
+                await self._ahead.acquire()
                 await self._to_sign.put(self._lanes.begin(piece, epochs))
+
+    async def _free(self, seconds: float) -> bool:
+        """Wait until the judge has taken on what was cut before: what comes in until then is one batch."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ahead.acquire()
+                self._ahead.release()
+                return True
+        return False
 
     async def _stay_in_group(self) -> None:
         """Ask for nothing, so that the group sees that this worker is alive while it cannot take on more."""
@@ -249,11 +261,14 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             batch = await self._to_sign.get()
             if self._lanes.drop_stale(batch):
                 await self._to_judge.put(await self._on(self._signer, partial(self._desk.prepare, batch)))
+            else:
+                self._ahead.release()
 
     async def _judge_all(self) -> None:
         backoff = Backoff()
         while True:
             batch = await self._to_judge.get()
+            self._ahead.release()
             while self._lanes.drop_stale(batch):
                 try:
                     await self._on(self._judge, partial(self._desk.judge, batch))
