@@ -65,6 +65,7 @@ class AtLeastOnce:
     def revoked(self, partitions: Collection[TopicPartition]) -> None:
         for partition in partitions:
             self._to_commit.pop(partition, None)
+        self._ripe.set()  # whoever waits for the rest to be committed is told, also where nothing is left
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -27,6 +27,7 @@ from gate.stream.absence import Absence, Backoff
 from gate.stream.admin import asked, started, stopped
 from gate.stream.broker import Action, action_for, bounded, code_of, consumer_options, translated
 from gate.stream.desk import Batch, Desk, cut
+from gate.stream.events import Record
 from gate.stream.lanes import Lanes
 from gate.stream.outbox import AtLeastOnce, ExactlyOnce, Outbox
 from gate.stream.sender import Sender
@@ -212,27 +213,31 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
     # Stages
 
     async def _poll(self, stop: asyncio.Event) -> None:
-        backoff = Backoff()
         while not stop.is_set():
             if not await self._lanes.room(POLL_SECONDS) or not await self._free(POLL_SECONDS):
                 await self._stay_in_group()
                 continue
             epochs = self._lanes.epochs()
-            try:
-                polled = await self._consumer.getmany(
-                    timeout_ms=int(POLL_SECONDS * 1000), max_records=self._limits.batch_documents
-                )
-            except Exception as exc:
-                if action_for(exc) is Action.FATAL:
-                    raise translated(exc, self._kafka) from exc
-                self._broker.noted(code_of(exc))
-                await backoff.wait()
-                continue
-            backoff.reset()
+            polled = await self._polled(POLL_SECONDS)
             good = self._lanes.admit(polled, epochs, self._consumer)
             for piece in cut(good, documents=self._limits.batch_documents, nbytes=self._working.batch_bytes):
+                while not await self._free(POLL_SECONDS):
+                    await self._stay_in_group()
                 await self._ahead.acquire()
                 await self._to_sign.put(self._lanes.begin(piece, epochs))
+
+    async def _polled(self, seconds: float) -> dict[TopicPartition, list[Record]]:
+        try:
+            polled: dict[TopicPartition, list[Record]] = await self._consumer.getmany(
+                timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
+            )
+        except Exception as exc:
+            if action_for(exc) is Action.FATAL:
+                raise translated(exc, self._kafka) from exc
+            self._broker.noted(code_of(exc))
+            await asyncio.sleep(POLL_SECONDS)
+            return {}
+        return polled
 
     async def _free(self, seconds: float) -> bool:
         """Wait until the judge has taken on what was cut before: what comes in until then is one batch."""
@@ -245,16 +250,15 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _stay_in_group(self) -> None:
         """Ask for nothing, so that the group sees that this worker is alive while it cannot take on more."""
-        held = self._consumer.assignment()
         shut = set(self._consumer.paused())
-        open_now = [partition for partition in held if partition not in shut]
-        self._consumer.pause(*open_now)
+        opened = [partition for partition in self._consumer.assignment() if partition not in shut]
+        self._consumer.pause(*opened)
         try:
-            await self._consumer.getmany(timeout_ms=0)
+            await self._polled(0)
         finally:
-            still = self._consumer.assignment()
+            held = self._consumer.assignment()
             lanes = {lane.partition for lane in self._lanes.held() if lane.open}
-            self._consumer.resume(*(partition for partition in open_now if partition in still and partition in lanes))
+            self._consumer.resume(*(partition for partition in opened if partition in held and partition in lanes))
 
     async def _prepare(self) -> None:
         while True:
