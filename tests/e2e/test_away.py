@@ -61,7 +61,7 @@ def test_documents_may_pass_unchecked_while_the_index_is_away_and_their_verdicts
     [letter] = on.read(on.topics.dead_letters, 1)
     assert json.loads(letter.value)["reason"] == "index_unavailable"
     own_redis.start()
-    for n in range(50):  # the index is left alone for a moment after it did not answer
+    for n in range(1000):  # the index is left alone for a moment after it did not answer
         on.send(numbered(1, begin=100 + n))
         if not on.verdicts(4 + n)[-1]["degraded"]:
             return
