@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from load.stage import Stage
 
 # Suites that several test modules share tell what went wrong as plainly as the modules do.
 pytest.register_assert_rewrite("bucket_contract", "damaged", "store_contract", "walk_contract")
+
+# Whoever is begun in the background of a shell ignores Ctrl-C, and so would every command that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Shared cores stall now and then; a property is about its answer, not about the time of one example.
 settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
