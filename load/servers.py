@@ -6,6 +6,7 @@ use names of their own.
 
 from __future__ import annotations
 
+import random
 import select
 import shutil
 import signal
@@ -24,7 +25,12 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 START_SECONDS = 20.0
+PORTS = (12_000, 22_000)
+BUS = 10_000
 MASTER_NAME = "gate"  # that the Sentinels know a master by
+
+
+_chance = random.SystemRandom()  # processes that test side by side choose apart
 
 
 def needed(program: str, package: str) -> str:
@@ -35,15 +41,22 @@ def needed(program: str, package: str) -> str:
     return found
 
 
-def free_ports(count: int = 1, *, below: int = 65536) -> list[int]:
-    """Ports that nobody listens on now. All are held until the last is found, so that they differ."""
+def free_ports(count: int = 1) -> list[int]:
+    """Ports that nobody listens on now, nor on those 10,000 above, which the nodes of a Cluster use too.
+
+    Both are below those that the system gives to whoever connects: one of these would be taken in the moment between
+    here and the server's start. All are held until the last is found, so that they differ.
+    """
     with ExitStack() as held:
         ports: list[int] = []
         while len(ports) < count:
-            probe = held.enter_context(socket.socket())
-            probe.bind(("127.0.0.1", 0))
-            if (port := probe.getsockname()[1]) < below:
-                ports.append(port)
+            port = _chance.randrange(*PORTS)
+            try:
+                for one in (port, port + BUS):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", one))
+            except OSError:
+                continue
+            ports.append(port)
         return ports
 
 
@@ -122,7 +135,7 @@ class RedisServer:
 @contextmanager
 def redis_server(*options: str, password: str | None = None) -> Iterator[RedisServer]:
     with tempfile.TemporaryDirectory(prefix="gate-redis-") as folder:
-        [port] = free_ports(below=55000)  # a node of a Cluster uses its port + 10,000 too
+        [port] = free_ports()
         protected = ("--requirepass", password) if password else ()
         server = RedisServer(Path(folder), port, (*options, *protected), password)
         try:
@@ -250,7 +263,7 @@ class RedisCluster:
 def redis_cluster(masters: int = 3, *, replicas: int = 0) -> Iterator[RedisCluster]:
     with tempfile.TemporaryDirectory(prefix="gate-cluster-") as folder:
         # A node talks to the others on its port + 10,000.
-        ports = free_ports(masters * (1 + replicas), below=55000)
+        ports = free_ports(masters * (1 + replicas))
         options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
         servers = [RedisServer(Path(folder) / str(port), port, options) for port in ports]
         try:

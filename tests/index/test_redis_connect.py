@@ -132,7 +132,7 @@ class TestAddresses:
             assert "redis+cluster" in refusal(ConfigError, cluster.servers[0].url)
 
     def test_a_cluster_over_tls(self, trusted: Certificates) -> None:
-        [port] = free_ports(below=55000)
+        [port] = free_ports()
         options = ("--tls-port", str(port), "--cluster-enabled", "yes", "--tls-cluster", "yes", *trusted.options)
         with redis_server(*options) as node, node.client() as client:
             client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
