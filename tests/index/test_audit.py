@@ -339,7 +339,7 @@ def test_beside_working_gates_nothing_is_called_a_fault_and_no_verdict_changes(
             worker.start()
         found: list[dict[Fault, int]] = []
         while any(worker.is_alive() for worker in workers):
-            found.append(audited(auditor, fix=True, pause=lambda: sleep(0.05)).problems)
+            found.append(audited(auditor, fix=True, pause=lambda: sleep(0.5)).problems)
         for worker in workers:
             worker.join()
         assert len(answers) == len(documents)

@@ -99,14 +99,14 @@ def test_a_missing_topic_is_named(kafka: KafkaServer) -> None:
 
 def test_a_broker_that_falls_silent_is_not_waited_for_without_end(kafka: KafkaServer, fresh: Fresh) -> None:
     topic = fresh.topic()
-    asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a")))
+    asyncio.run(send(kafka.brokers, *((topic, 0, n, b"a" * 500_000) for n in range(1, 12))))
 
     async def read(found: Reading) -> None:
         kafka.pause()
         await values(found)
 
     try:
-        with pytest.raises(Unavailable):
-            found_by(Kafka(brokers=kafka.brokers, request_timeout_seconds=1.0), [topic], read)
+        with pytest.raises(Unavailable):  # no answer of the broker holds all of it, so it has to be asked again
+            found_by(Kafka(brokers=kafka.brokers, request_timeout_seconds=1.0, fetch_bytes=2**20), [topic], read)
     finally:
         kafka.go_on()
