@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import random
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +17,12 @@ from gate.core.answers import decode_answer
 from gate.core.judge import EXACT
 from gate.core.methods import Method, method_of
 from gate.core.passages import Passage, passages
-from gate.core.profile import Profile
+from gate.core.profile import Profile, with_threshold
 from gate.core.text import content_ids, normalise
 from gate.core.verify import Likeness, alike, likeness
 from gate.errors import BadDocument, ConfigError
 from gate.index.claim import Claim, Index, Together, in_turn
+from gate.index.entries import new_entry
 from gate.index.memory import MemoryStore
 from gate.index.sqlite import SqliteStore
 from gate.index.stale import until_fresh
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
     from gate.index.redis.url import Redising
 
 T = TypeVar("T")
-
-FINGERPRINT_BITS = 64
-MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +230,7 @@ class Gate:
     def _asking(self, threshold: float | None) -> Index:
         if threshold is None:
             return self.pipeline.index
-        asked = _with_threshold(self.profile, threshold)
+        asked = with_threshold(self.profile, threshold)
         return self._index(method_of(asked, self._secret), asked)
 
     def _similar(self, index: Index, body: bytes, content: bytes, own: str | None) -> list[Match]:
@@ -386,29 +382,6 @@ def _checked(limits: Limits) -> Limits:
         return msgspec.convert(msgspec.structs.asdict(limits), Limits)
     except msgspec.ValidationError as exc:
         raise ConfigError(f"limits: {exc}") from exc
-
-
-def new_entry(content: bytes) -> int:
-    """A number for one life of a content: 32 bits of its id, so that a store may keep both together, 32 at random."""
-    return int.from_bytes(content[:4], "big") << 32 | _numbers.getrandbits(32) or 1
-
-
-# Not for secrets, and seeded by the system: a question to the system for each document takes five times as long. A
-# process that is forked off would draw the numbers of its parent, so it is seeded anew.
-_numbers = random.Random()  # noqa: S311
-os.register_at_fork(after_in_child=_numbers.seed)
-
-
-def _with_threshold(profile: Profile, threshold: float) -> Profile:
-    """The profile with another threshold of likeness. Where a fingerprint is kept does not depend on the radius, so a
-    look-up by bits may be wider than those before it."""
-    if not 0.0 < threshold <= 1.0:
-        raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
-    if profile.method == "simhash" or (profile.resemblance is None and profile.containment is None):
-        bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
-        return msgspec.structs.replace(profile, radius=min(bits, MAX_RADIUS))
-    containment = None if profile.containment is None else threshold
-    return msgspec.structs.replace(profile, resemblance=threshold, containment=containment)
 
 
 def _match(holder: Holder, how: Likeness) -> Match:

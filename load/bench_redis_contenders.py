@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from gate.core.methods import method_of
 from gate.core.profiles import BUILT_IN
 from gate.index.claim import Claim, Index
+from gate.index.entries import new_entry
 from gate.index.redis.connect import open_store
 from gate.index.redis.store import RedisStore
 from gate.limits import Limits
 from gate.pipeline import Pipeline, Signed
-from gate.service import new_entry
 from load.bench_redis_stock import stock
 from load.servers import RedisServer
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from load.servers import Certificates, free_ports, needed
+from load.servers import Certificates, Running, free_ports, needed
 
 JARS = Path(__file__).parent.parent / ".cache" / "kafka"
 START_SECONDS = 60.0
@@ -112,8 +111,10 @@ OPEN = Guard()
 
 
 @dataclass
-class KafkaServer:
+class KafkaServer(Running):
     """One node, broker and controller. `stop` and `kill` end it; `start` begins it again with all that it had."""
+
+    patience_seconds = 20.0  # its partitions are handed over, where there is somebody to take them
 
     folder: Path
     node: int
@@ -150,33 +151,6 @@ class KafkaServer:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"the broker did not start within {START_SECONDS:.0f} s\n{log[-2000:]}")
             time.sleep(0.05)
-
-    def pause(self) -> None:
-        """Let it stand still, as a machine does that swaps, or a network that is cut."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """As a crash would end it."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def stop(self) -> None:
-        """As an operator would end it: its partitions are handed over, where there is somebody to take them."""
-        if self.process is not None:
-            self.go_on()
-            self.process.terminate()
-            try:
-                self.process.wait(20)
-            except subprocess.TimeoutExpired:
-                self.kill()
-            self.process = None
 
     def _format(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

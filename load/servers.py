@@ -60,8 +60,42 @@ def free_ports(count: int = 1) -> list[int]:
         return ports
 
 
+class Running:
+    """A process by its handle: it can stand still, be killed and be stopped, and nobody else is touched."""
+
+    process: subprocess.Popen[bytes] | None
+    patience_seconds = 10.0
+
+    def pause(self) -> None:
+        """Let it stand still, as a machine does that swaps, or a network that is cut."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """As a crash would end it."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def stop(self) -> None:
+        """As an operator would end it: told to, and waited for."""
+        if self.process is not None:
+            self.go_on()
+            self.process.terminate()
+            try:
+                self.process.wait(self.patience_seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self.process = None
+
+
 @dataclass
-class RedisServer:
+class RedisServer(Running):
     """One redis-server. `stop` and `kill` end the process; `start` begins it again on the same port and folder."""
 
     folder: Path
@@ -104,32 +138,6 @@ class RedisServer:
                     time.sleep(0.02)
                 else:
                     return
-
-    def pause(self) -> None:
-        """Let it stand still, as a machine does that swaps, or a network that is cut."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """As a crash would end it."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.go_on()
-            self.process.terminate()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.kill()
-            self.process = None
 
 
 @contextmanager

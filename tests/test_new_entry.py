@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from gate.service import new_entry
+from gate.index.entries import new_entry
 
 CONTENT = bytes(range(16))
 
 FORKING = """
 import os
-from gate.service import new_entry
+from gate.index.entries import new_entry
 new_entry(bytes(16))
 reads, writes = os.pipe()
 if os.fork() == 0:

@@ -18,6 +18,9 @@ Family = Literal["one-permutation", "modular", "multiplicative", "murmur3"]
 Chunks = Literal["smallest", "whole"]
 Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
 
+FINGERPRINT_BITS = 64
+MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
+
 # Fields that came when profiles had been stored without them, and the methods that they mean something to. They count
 # in a digest only there, and only where they say something new: so every earlier profile keeps its digest.
 LATER: dict[str, tuple[str, ...]] = {
@@ -98,3 +101,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 _PLAIN = Profile(name="plain")
+
+
+def with_threshold(profile: Profile, threshold: float) -> Profile:
+    """The profile with another threshold of likeness. Where a fingerprint is kept does not depend on the radius, so a
+    look-up by bits may be wider than those before it."""
+    if not 0.0 < threshold <= 1.0:
+        raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
+    if profile.method == "simhash" or (profile.resemblance is None and profile.containment is None):
+        bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
+        return msgspec.structs.replace(profile, radius=min(bits, MAX_RADIUS))
+    containment = None if profile.containment is None else threshold
+    return msgspec.structs.replace(profile, resemblance=threshold, containment=containment)
