@@ -9,8 +9,8 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 from prometheus_client.registry import Collector
 
-from gate import observe
-from gate.observe import Observer, Oversight, ProcessFacts
+from gate import metrics
+from gate.metrics import Observer, Oversight, ProcessFacts
 
 PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
 
@@ -80,7 +80,7 @@ def _metrics(parts: list[object], facts: Collector) -> list[tuple[str, str, str,
 
 def events() -> list[str]:
     """The names of all events, read from the one module that logs."""
-    source = Path(observe.__file__).read_text()
+    source = Path(metrics.__file__).read_text()
     plain = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', source))
     made = {f"partitions.{kind}" for kind in ("assigned", "revoked")}
     made |= {f"{what}.{state}" for what in ("index", "broker") for state in ("away", "back")}

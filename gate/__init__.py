@@ -9,13 +9,13 @@
 `Gate` says what it can do.
 """
 
+from gate.api import Comparison, Gate, Refused
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.passages import Passage
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, GateError, Unavailable
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded, Match, Relation, Verdict
-from gate.service import Comparison, Gate, Refused
 
 __version__ = "0.1.0"
 

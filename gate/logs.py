@@ -1,6 +1,6 @@
 """How a log line is written: one JSON object or one line for people, on stderr, without secrets and without texts.
 
-Events of the gate come from `gate.observe` alone. Libraries are heard from WARNING on, whatever the level: what they
+Events of the gate come from `gate.metrics` alone. Libraries are heard from WARNING on, whatever the level: what they
 say below it is theirs to debug, and aiokafka prints whole records there. An exception is told by its type and its place
 in the code; its message only where the gate or the system wrote it, since any other may quote what it choked on.
 """

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from gate.core.answers import Answer, Hit
-from gate.core.methods import Method
+from gate.core.method_registry import Method
 from gate.core.profile import Profile
+from gate.core.stored_verdict import Answer, Hit
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
 from gate.errors import BadDocument, ConfigError
-from gate.index.claim import Claim, Index, Outcome
-from gate.index.stale import until_fresh
+from gate.index.protocol.batch_order import claim_batch
+from gate.index.protocol.claim import Claim, Index, Outcome
+from gate.index.protocol.stale import until_fresh
 from gate.index.store import Holder, Record
-from gate.index.waves import claim_batch
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded, Match, Relation, Verdict
 from gate.wire import VerdictEvent

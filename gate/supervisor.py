@@ -40,7 +40,7 @@ from prometheus_client.registry import Collector
 from gate.errors import ConfigError, GateError
 from gate.http.health import STUCK_SECONDS, Checks, health_server, serve_health, ticking
 from gate.logs import configure_logging
-from gate.observe import Observer, Oversight, ProcessFacts, Readiness
+from gate.metrics import Observer, Oversight, ProcessFacts, Readiness
 from gate.stream.settings import Serving
 
 WRONG, CRASHED = 2, 70  # exit codes: a setting that no second try can mend; a bug

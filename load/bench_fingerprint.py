@@ -18,8 +18,8 @@ import jellyfish
 
 from gate.core import minhash, shingles, simhash
 from gate.core.profile import Profile
-from gate.core.streams import soundex_tokens, words
 from gate.core.text import normalise
+from gate.core.tokenizers import soundex_tokens, words
 from gate.limits import Limits
 from gate.model import CheckIn
 from gate.pipeline import batches, pieces

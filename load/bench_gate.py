@@ -21,8 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from gate.api import Gate
 from gate.model import CheckIn
-from gate.service import Gate
 from load.corpus import Corpus, Kind, Planted, Recipe
 from load.measure import CLOCKS, Contender, Report, Step, Timing, asked, interleave, weighed
 

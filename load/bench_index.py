@@ -3,7 +3,7 @@
 Questions: what does a query within k bits cost beside gaoya (k = 3) and faiss (k = 8, 12) where all give the same
 guarantee; how does the cost grow with the number of documents; what do inserts between the queries cost; how much
 memory does each take. Every peer's answers are checked against ours before anything is timed. Ours is asked by
-batches of 256, through the reader that a claim uses (`gate.index.sight`).
+batches of 256, through the reader that a claim uses (`gate.index.protocol.candidates`).
 
 gaoya takes texts, not fingerprints: a text of one word has that word's hash as its fingerprint, which is random too.
 Its `hamming_distance` is exclusive (a pair at exactly that distance is not returned), so k = 3 is asked for as 4, which
@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.bands import fingerprint_postings
-from gate.core.methods import method_of
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
-from gate.index.memory import MemoryStore
-from gate.index.sight import Neighbours
+from gate.index.memory.store import MemoryStore
+from gate.index.protocol.candidates import Neighbours
 from gate.limits import Limits
 from gate.pipeline import run_now
 from load.measure import CLOCKS, Contender, Report, Step, asked, grown, interleave, rows

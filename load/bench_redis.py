@@ -24,12 +24,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from gate.api import Gate
 from gate.model import CheckIn
-from gate.service import Gate
 from load.bench_redis_contenders import BATCH, COPIES, PERMUTATIONS, UNDER_WAY, Bands, Datasketch, Ours
 from load.corpus import Corpus, Kind, Planted, Recipe
 from load.measure import Contender, Report, Step, interleave
-from load.servers import RedisServer, redis_cluster, redis_server
+from tests.support.servers import RedisServer, redis_cluster, redis_server
 
 PROFILES = ("simhash", "standard")
 PARTS = ("speed", "growth", "cluster", "templates", "memory", "recall")

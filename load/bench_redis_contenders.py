@@ -11,16 +11,16 @@ import numpy as np
 import redis
 from numpy.typing import NDArray
 
-from gate.core.methods import method_of
-from gate.core.profiles import BUILT_IN
-from gate.index.claim import Claim, Index
-from gate.index.entries import new_entry
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
+from gate.index.protocol.claim import Claim, Index
+from gate.index.protocol.entry_ids import new_entry
 from gate.index.redis.connect import open_store
 from gate.index.redis.store import RedisStore
 from gate.limits import Limits
 from gate.pipeline import Pipeline, Signed
 from load.bench_redis_stock import stock
-from load.servers import RedisServer
+from tests.support.servers import RedisServer
 
 BATCH = 256
 UNDER_WAY = 2

@@ -12,10 +12,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.answers import encode_answer
-from gate.core.methods import Method
-from gate.index.claim import ALONE
+from gate.core.method_registry import Method
+from gate.core.stored_verdict import encode_answer
+from gate.index.protocol.claim import ALONE
 from gate.index.redis.buckets import packed, shards_of
+from gate.index.redis.client import pipeline_of, translating
 from gate.index.redis.layout import (
     SHARDS,
     TICKET,
@@ -27,7 +28,6 @@ from gate.index.redis.layout import (
     shards_of_entries,
     sized,
 )
-from gate.index.redis.link import pipeline_of, translating
 from gate.index.redis.store import RedisStore
 
 FIELDS = 1000  # written by one command

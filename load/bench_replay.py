@@ -26,13 +26,13 @@ from gate.archive.replay import BATCH_DOCUMENTS, Replay
 from gate.archive.tally import Tally
 from gate.cli.targets import to_kafka
 from gate.limits import Limits
-from gate.stream.broker import producer_options
-from gate.stream.feed import BATCH_BYTES, LINGER_MS, UNDER_WAY
+from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, UNDER_WAY
+from gate.stream.kafka_errors import producer_options
 from gate.stream.settings import Kafka, Topics
 from gate.wire import CheckInEvent, encode
-from load.brokers import Fresh, kafka_server
 from load.corpus import Corpus
 from load.measure import CLOCKS, Contender, Report, interleave, rows
+from tests.support.brokers import Fresh, kafka_server
 
 BARE = "bare producer"
 

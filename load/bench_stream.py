@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from load.brokers import Fresh, kafka_server
 from load.corpus import Corpus, Recipe
 from load.measure import Report, asked
-from load.servers import redis_server
-from load.stage import Sent, Stage
+from tests.support.brokers import Fresh, kafka_server
+from tests.support.servers import redis_server
+from tests.support.stage import Sent, Stage
 
 SHARES = (0.25, 0.5, 0.75)
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gate.core import rabin
-from gate.core.methods import method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.core.sketches import windows
-from gate.core.streams import Hashes
 from gate.core.text import normalise
+from gate.core.tokenizers import Hashes
 from gate.model import CheckIn
 from gate.pipeline import pieces
 from load.bench_fingerprint import mixed, texts

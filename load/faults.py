@@ -34,12 +34,12 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from gate.core.profiles import BUILT_IN
-from load.brokers import Fresh, KafkaServer, kafka_cluster
+from gate.core.builtin_profiles import BUILT_IN
 from load.measure import Report
 from load.races import Group, groups
-from load.servers import RedisServer, redis_server
-from load.stage import SESSION_SECONDS, Sent, Stage, Worker, read_topic
+from tests.support.brokers import Fresh, KafkaServer, kafka_cluster
+from tests.support.servers import RedisServer, redis_server
+from tests.support.stage import SESSION_SECONDS, Sent, Stage, Worker, read_topic
 
 PROFILE = "standard"
 WORKERS = 3

@@ -15,14 +15,14 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar, cast
 
+from gate.api import Gate
 from gate.errors import Unavailable
-from gate.index.audit import audit
-from gate.index.deletion import postings_of
+from gate.index.protocol.deletion import postings_of
 from gate.index.redis.url import Patience, Redising
+from gate.index.scan import Walkable
 from gate.index.store import Record, Store
-from gate.index.walk import Walkable
+from gate.index.tools.audit import audit
 from gate.model import CheckIn, Verdict
-from gate.service import Gate
 from load.corpus import Corpus, Recipe
 
 T = TypeVar("T")

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from load.brokers import Fresh, kafka_server
 from load.measure import Report
-from load.stage import Sent, Stage
+from tests.support.brokers import Fresh, kafka_server
+from tests.support.stage import Sent, Stage
 
 WORDS = [
     "the",

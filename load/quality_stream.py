@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gate.api import Gate
 from gate.core.profile import Profile
-from gate.lab.frame import Found
+from gate.lab.experiment import Found
 from gate.lab.scores import BANDS, EQUAL, Flags
 from gate.lab.truth import LEAST, Documents, Floats
 from gate.model import CheckIn, Relation
-from gate.service import Gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

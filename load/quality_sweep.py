@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gate.core import shingles, simhash
-from gate.core.methods import method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile, Weights
-from gate.core.profiles import BUILT_IN
 from gate.core.shingles import Features
 from gate.core.verify import PLACES
 from gate.lab import scores
-from gate.lab.frame import Found
+from gate.lab.experiment import Found
 from gate.lab.scores import BANDS, Candidates, cut, texts_of
 from gate.lab.truth import LEAST, Documents, Floats
 from load.quality_tables import PRECISION, Row, Table

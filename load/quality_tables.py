@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate.core.profile import Profile
-from gate.lab.frame import Found
+from gate.lab.experiment import Found
 from gate.lab.scores import BANDS, EQUAL, SLACK, PairScores
 from load.quality_stream import StreamScores
 

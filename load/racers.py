@@ -17,14 +17,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
+from gate.api import Gate
 from gate.errors import Unavailable
-from gate.index.deletion import postings_of
-from gate.index.entries import new_entry
+from gate.index.protocol.deletion import postings_of
+from gate.index.protocol.entry_ids import new_entry
 from gate.index.redis.url import Redising
+from gate.index.scan import Walkable
 from gate.index.store import Enrolment, Registration, Store
-from gate.index.walk import Walkable
 from gate.model import CheckIn, Verdict
-from gate.service import Gate
 
 SHORT_SECONDS, LONG_SECONDS = 0.002, 0.03  # a step of a batch, and all of its steps: somebody comes in between
 LONG_SHARE = 0.1

@@ -32,16 +32,16 @@ from pathlib import Path
 
 import numpy as np
 
-from gate.core.methods import Method, method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.core.text import normalise
-from gate.index.waves import alike_within
+from gate.index.protocol.batch_order import alike_within
 from gate.model import CheckIn, Verdict
 from load.corpus import Corpus, Recipe, Tokens, edit
 from load.measure import Report
 from load.racers import Delivery, work
-from load.servers import redis_cluster, redis_server
+from tests.support.servers import redis_cluster, redis_server
 
 INDEXES = ("sqlite", "redis", "cluster")
 PROFILE = "standard"

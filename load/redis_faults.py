@@ -34,7 +34,7 @@ from redis.exceptions import MovedError
 from gate.index.redis.layout import SHARDS, hash_tags
 from load.feed import SETTINGS, Feed, TrippedGate, stream
 from load.measure import Report
-from load.servers import (
+from tests.support.servers import (
     MASTER_NAME,
     RedisCluster,
     RedisServer,

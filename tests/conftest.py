@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from load.brokers import Fresh, KafkaServer, kafka_server
-from load.servers import RedisServer, redis_server
-from load.stage import Stage
+from tests.support.brokers import Fresh, KafkaServer, kafka_server
+from tests.support.servers import RedisServer, redis_server
+from tests.support.stage import Stage
 
 # Suites that several test modules share tell what went wrong as plainly as the modules do.
-pytest.register_assert_rewrite("bucket_contract", "damaged", "store_contract", "walk_contract")
+pytest.register_assert_rewrite(
+    "tests.index.bucket_contract",
+    "tests.index.corrupted_index",
+    "tests.index.scan_contract",
+    "tests.index.store_contract",
+)
 
 # Whoever is begun in the background of a shell ignores Ctrl-C, and so would every command that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

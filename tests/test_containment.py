@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Limits, Profile, Verdict
-from gate.index import transfer
-from gate.index.audit import audit
-from gate.index.faults import Fault
-from gate.index.memory import MemoryStore
-from gate.index.walk import Walkable
-from load.servers import redis_server
+from gate.index.memory.store import MemoryStore
+from gate.index.scan import Walkable
+from gate.index.tools import transfer
+from gate.index.tools.audit import audit
+from gate.index.tools.findings import Fault
+from tests.support.servers import redis_server
 
 NUMBERS = count()
 Open = Callable[..., Gate]

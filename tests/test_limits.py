@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gate.core.profiles import BUILT_IN
+from gate.api import Gate
+from gate.core.builtin_profiles import BUILT_IN
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded
-from gate.service import Gate
 
 LONG = " ".join(f"word{n}" for n in range(400))
 

@@ -12,7 +12,7 @@ import pytest
 
 from gate.errors import BadDocument, ConfigError
 from gate.logs import configure_logging, get_logger
-from gate.observe import Observer
+from gate.metrics import Observer
 
 CANARY = "the quick canary of a document"
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Profile, Verdict
-from gate.index.audit import audit
-from load.servers import redis_server
+from gate.index.tools.audit import audit
+from tests.support.servers import redis_server
 
 NUMBERS = count()
 Open = Callable[[Profile], Gate]

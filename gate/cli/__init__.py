@@ -6,7 +6,7 @@ import click
 
 from gate import __version__
 from gate.cli import compare, corpus, documents, index, replay, run, settings, stream
-from gate.cli.frame import HELP_WIDTH, Commands, Later
+from gate.cli.common import HELP_WIDTH, Commands, Later
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})

@@ -10,11 +10,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from gate.api import Comparison
 from gate.cli import files, show
-from gate.cli.frame import Options, common, emit, load, open_gate
+from gate.cli.common import Options, common, emit, load, open_gate
 from gate.config.index import MEMORY
 from gate.model import Relation
-from gate.service import Comparison
 
 SIDE_BY_SIDE = 140  # columns: with fewer, lines of usual length would be folded
 

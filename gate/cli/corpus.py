@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gate import demo as planted
 from gate.cli import show
-from gate.cli.frame import Options, common, emit, load, open_gate, verdict_line
+from gate.cli.common import Options, common, emit, load, open_gate, verdict_line
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
 from gate.model import Relation

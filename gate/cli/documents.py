@@ -12,8 +12,9 @@ import click
 import msgspec
 from rich.text import Text
 
+from gate.api import Gate
 from gate.cli import files, show
-from gate.cli.frame import (
+from gate.cli.common import (
     SOME_FAILED,
     SOME_SIMILAR,
     Options,
@@ -30,7 +31,6 @@ from gate.config import Settings
 from gate.errors import BadDocument, ConfigError
 from gate.model import CheckIn, Match, Verdict
 from gate.pipeline import batches
-from gate.service import Gate
 
 
 @click.command(short_help="Check text files in, and show the verdict on each.")

@@ -10,14 +10,14 @@ import click
 from rich.text import Text
 
 from gate.cli import show
-from gate.cli.frame import SOME_FAILED, Options, common, emit, load, open_empty, open_index, shown_index
+from gate.cli.common import SOME_FAILED, Options, common, emit, load, open_empty, open_index, shown_index
 from gate.cli.rebuild import rebuild
-from gate.core.methods import method_of
+from gate.core.method_registry import method_of
 from gate.errors import ConfigError
-from gate.index import transfer
-from gate.index.audit import audit
-from gate.index.faults import HARMLESS, Fault, Note, Report
-from gate.index.walk import Walkable
+from gate.index.scan import Walkable
+from gate.index.tools import transfer
+from gate.index.tools.audit import audit
+from gate.index.tools.findings import HARMLESS, Fault, Note, Report
 from gate.stream.jsonl import LineFile
 
 MEANINGS: dict[Fault | Note, str] = {

@@ -16,14 +16,14 @@ from rich.text import Text
 
 from gate.archive.readers import ItemReader, items
 from gate.cli import show
-from gate.cli.frame import HELP_WIDTH, complain, emit
+from gate.cli.common import HELP_WIDTH, complain, emit
 from gate.config.profiles import chosen_profile
-from gate.config.reading import allowed, shown
+from gate.config.sources import allowed, shown
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab import corpora, draw, report
+from gate.lab.experiment import Experiment, Options
 from gate.lab.experiments import EXPERIMENTS
-from gate.lab.frame import Experiment, Options
 from gate.lab.truth import Documents
 from gate.limits import Limits
 from gate.wire import CheckInEvent, Rejected

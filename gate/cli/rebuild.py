@@ -13,16 +13,16 @@ import click
 import msgspec
 
 from gate import wire
+from gate.api import Gate
 from gate.cli import show
-from gate.cli.frame import SOME_FAILED, Options, common, load, open_empty, open_gate
+from gate.cli.common import SOME_FAILED, Options, common, load, open_empty, open_gate
 from gate.cli.run import DEAD_LETTERED, Source, Work
 from gate.cli.stream import brokers, need_kafka
 from gate.config import Settings
 from gate.config.index import MEMORY
 from gate.errors import BadDocument, ConfigError
-from gate.index.claim import Claim
+from gate.index.protocol.claim import Claim
 from gate.model import Verdict
-from gate.service import Gate
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile
 from gate.stream.settings import Kafka
@@ -108,7 +108,7 @@ def rebuild(
 def _from_topics(kafka: Kafka, settings: Settings, work: Work) -> Iterator[tuple[int, int]]:
     """Judge all that the topics hold; how many records were read, of how many."""
     from gate.stream.events import read_record  # here, as the library of Kafka is: few commands need it
-    from gate.stream.reading import read_in_time
+    from gate.stream.topic_reader import read_in_time
 
     limits = settings.limits
     topics = read_in_time(

@@ -19,7 +19,7 @@ from gate.archive.readers import STDIN, Item, items
 from gate.archive.replay import Replay
 from gate.archive.tally import Pace, Tally, sentence
 from gate.cli import show
-from gate.cli.frame import SOME_FAILED, Options, common, complain, emit, load, open_gate, shown_index
+from gate.cli.common import SOME_FAILED, Options, common, complain, emit, load, open_gate, shown_index
 from gate.cli.stream import brokers, need_kafka
 from gate.cli.targets import Embedded, Ending, Nowhere, to_kafka
 from gate.config import Settings

@@ -14,14 +14,14 @@ import click
 import msgspec
 
 from gate import wire
+from gate.api import Gate
 from gate.cli import show
-from gate.cli.frame import SOME_FAILED, Options, common, complain, load, open_gate
+from gate.cli.common import SOME_FAILED, Options, common, complain, load, open_gate
 from gate.config import Settings
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.model import CheckIn
-from gate.service import Gate
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message
 from gate.wire import CheckInEvent, Rejected, VerdictEvent
@@ -130,7 +130,7 @@ def run(
 
 
 def _serve(settings: Settings, output: Path | None) -> NoReturn:
-    from gate.serve import serve  # the clients of Kafka take time to import, and few commands need them
+    from gate.worker_main import serve  # the clients of Kafka take time to import, and few commands need them
 
     if output is not None or settings.dead_letters is not None:
         raise ConfigError("--output, --dead-letters: with --kafka answers go to topics; leave these out")

@@ -10,10 +10,10 @@ from msgspec import structs
 from rich.text import Text
 
 from gate.cli import show
-from gate.cli.frame import Options, common, emit, load, load_with_origins
+from gate.cli.common import Options, common, emit, load, load_with_origins
 from gate.config.profiles import chosen_profile
-from gate.core import windowed
-from gate.core.methods import METHODS
+from gate.core import sampled_methods
+from gate.core.method_registry import METHODS
 from gate.core.plan import bands_for, changed
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
@@ -60,7 +60,7 @@ def plan(
         profile = _banded(profile, at, DEFAULT_RECALL if recall is None else recall)
     expected = planned(profile, documents)
     words = "characters" if profile.stream == "characters" else "words"
-    unit = profile.window if profile.method in windowed.NAMES else profile.gram
+    unit = profile.window if profile.method in sampled_methods.NAMES else profile.gram
     if options.json:
         told: dict[str, Any] = msgspec.to_builtins(expected)
         told["recall"] = [
@@ -94,7 +94,7 @@ def _banded(profile: Profile, at: float | None, recall: float) -> Profile:
 
 def _parameters(profile: Profile) -> str:
     """A profile in one line: what was looked at, how it is found, what counts."""
-    window = profile.method in windowed.NAMES
+    window = profile.method in sampled_methods.NAMES
     parts = [f"windows of {profile.window} bytes" if window else f"{profile.stream} in {profile.gram}s"]
     if profile.method in ("simhash", "hybrid"):
         parts.append(f"weights {profile.weights}")

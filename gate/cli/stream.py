@@ -14,7 +14,7 @@ import click
 from rich.text import Text
 
 from gate.cli import show
-from gate.cli.frame import SOME_FAILED, Options, common, emit, load
+from gate.cli.common import SOME_FAILED, Options, common, emit, load
 from gate.config import Settings
 from gate.errors import ConfigError
 from gate.stream.settings import Kafka
@@ -202,7 +202,7 @@ def lag(*, most: int | None, kafka: str | None, options: Options) -> None:
 
 async def _lag(kafka: Kafka) -> list[tuple[str, int, int | None, int, int]]:
     from gate.stream.admin import connected
-    from gate.stream.reading import opened, spans_of
+    from gate.stream.topic_reader import opened, spans_of
 
     async with connected(kafka) as admin, opened(kafka) as consumer:
         spans = await spans_of(kafka, admin, consumer, kafka.topics.check_ins)
@@ -268,8 +268,8 @@ async def _letters(
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     from collections import deque
 
-    from gate.stream.letters import chosen, read_letter
-    from gate.stream.reading import reading
+    from gate.stream.dead_letters import chosen, read_letter
+    from gate.stream.topic_reader import reading
 
     rows: deque[dict[str, Any]] = deque(maxlen=last)
     counts: Counter[str] = Counter()
@@ -335,7 +335,7 @@ def replay(
     if names and reasons:
         raise click.UsageError("give --reason or --at, not both")
     settings = need_kafka(load(options, kafka_brokers=kafka))
-    from gate.stream import resend
+    from gate.stream import dead_letter_replay
 
     def tell(letter: Any, outcome: str) -> None:
         if options.json:
@@ -343,12 +343,15 @@ def replay(
             told = {"letter": letter.name, "reason": letter.reason, "place": place, "outcome": outcome}
             emit({**told, "dry_run": dry_run})
 
-    counts = asyncio.run(resend.resend(settings, reasons=reasons, names=names, again=again, dry_run=dry_run, tell=tell))
+    counts = asyncio.run(
+        dead_letter_replay.resend(settings, reasons=reasons, names=names, again=again, dry_run=dry_run, tell=tell)
+    )
     if not options.json:
         would = "would be " if dry_run else ""
         said = ", ".join(
-            f"{count:,} {would if what == resend.SENT else ''}{what}" for what, count in sorted(counts.items())
+            f"{count:,} {would if what == dead_letter_replay.SENT else ''}{what}"
+            for what, count in sorted(counts.items())
         )
         click.echo(said or "there are no such dead letters")
-    if counts.keys() - {resend.SENT, resend.BEFORE}:
+    if counts.keys() - {dead_letter_replay.SENT, dead_letter_replay.BEFORE}:
         sys.exit(SOME_FAILED)

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gate.api import Gate
 from gate.archive.journal import Fact
 from gate.archive.readers import Found
 from gate.archive.replay import Entry, Target
 from gate.archive.tally import Tally
 from gate.model import CheckIn
-from gate.service import Gate
 from gate.stream.settings import Kafka
 from gate.wire import CheckInEvent, Place
 
 if TYPE_CHECKING:
-    from gate.stream.feed import Dead, Feed
+    from gate.stream.check_in_producer import Dead, Feed
 
 
 class Ending(Target):
@@ -87,7 +87,7 @@ class ToKafka(Ending):
         self._tally = tally
 
     def take(self, batch: Sequence[Entry]) -> list[Fact]:
-        from gate.stream.feed import Message
+        from gate.stream.check_in_producer import Message
 
         messages = [Message(*_record(entry.found), entry.fact) for entry in batch]
         return self._safe(self._runner.run(self._feed.send(messages)))
@@ -128,7 +128,7 @@ def _record(found: Found | None) -> tuple[bytes, bytes | None, bool]:
 
 @contextmanager
 def to_kafka(kafka: Kafka, tally: Tally, *, watch: bool) -> Iterator[ToKafka]:
-    from gate.stream.feed import Told, feeding  # here, as the library of Kafka is: few commands need it
+    from gate.stream.check_in_producer import Told, feeding  # here, as the library of Kafka is: few commands need it
 
     def tell(answer: Told | Dead) -> None:
         if isinstance(answer, Told):

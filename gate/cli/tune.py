@@ -11,7 +11,7 @@ from msgspec import structs
 from rich.text import Text
 
 from gate.cli import show
-from gate.cli.frame import HELP_WIDTH, SOME_FAILED, complain, emit
+from gate.cli.common import HELP_WIDTH, SOME_FAILED, complain, emit
 from gate.cli.lab import Bar, corpus_of, flag, options_of
 from gate.config.profiles import chosen_profile
 from gate.errors import ConfigError, Unavailable

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from gate.config.index import MEMORY, REDIS, find_index, in_force
 from gate.config.profiles import find_profile
-from gate.config.reading import Given, Layer, checked, nearest, read_bytes, read_toml, shown
+from gate.config.sources import Given, Layer, checked, nearest, read_bytes, read_toml, shown
 from gate.config.stream import KAFKA_FILES, STREAM, find_stream
 from gate.config.stream import in_force as stream_in_force
 from gate.core.profile import Profile

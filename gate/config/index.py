@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
-from gate.config.reading import Given, Layer, checked
+from gate.config.sources import Given, Layer, checked
 from gate.errors import ConfigError
 from gate.index.redis.url import Redising, bare, is_redis_url
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import inspect, structs
 
-from gate.config.reading import Given, Layer, allowed, nearest, read_text, read_toml, shown
-from gate.core.methods import method_of
+from gate.config.sources import Given, Layer, allowed, nearest, read_text, read_toml, shown
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
 
 DEFAULT_PROFILE = "standard"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
-from gate.config.reading import Given, checked, shown
+from gate.config.sources import Given, checked, shown
 from gate.stream.settings import (
     Delivery,
     Kafka,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gate.core.shingles import Features
 from gate.core.sketches import Windows, ascending, divisible
-from gate.core.streams import Hashes
+from gate.core.tokenizers import Hashes
 
 
 def smallest_n(of: Windows, n: int) -> Features:

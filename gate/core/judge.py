@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from gate.core.answers import Answer, Hit
+from gate.core.stored_verdict import Answer, Hit
 from gate.core.verify import Likeness
 from gate.model import Degraded, Relation
 

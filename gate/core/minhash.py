@@ -20,11 +20,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import families
+from gate.core import hash_families
 from gate.core.distinct import standing_for
 from gate.core.profile import Family
 from gate.core.shingles import Features
-from gate.core.streams import Hashes, fmix64
+from gate.core.tokenizers import Hashes, fmix64
 
 _HALF = np.uint64(32)
 _NONE = np.uint64(2**64 - 1)  # an empty bin
@@ -34,7 +34,7 @@ def signatures(
     features: Features, bins: int, family: Family = "one-permutation"
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """The signature of each document, (documents, bins), and how many distinct features each one has."""
-    least = _by_bins(features, bins) if family == "one-permutation" else families.minima(features, family, bins)
+    least = _by_bins(features, bins) if family == "one-permutation" else hash_families.minima(features, family, bins)
     kept = (fmix64(least.astype(np.uint64, copy=False)) >> np.uint64(56)).astype(np.uint8)
     kept[np.diff(features.starts) == 0] = 0
     return kept, _distinct(features)

@@ -15,7 +15,7 @@ import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gate.core.streams import SPACELESS
+from gate.core.tokenizers import SPACELESS
 
 _UNSPACED = "".join(f"{chr(low)}-{chr(high)}" for low, high in SPACELESS)  # each character counts as a word
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")

@@ -24,10 +24,10 @@ from math import acos, atan, comb, log2, pi, sqrt
 
 from gate.core.bands import BLOCK_BITS, BLOCKS, band_recall, probe_count
 from gate.core.method import COUNT_BYTES
-from gate.core.methods import method_of
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
-from gate.core.simindex import SimilarityIndex
-from gate.core.windowed import PRINT_BYTES, VALUE_BYTES, Sampled
+from gate.core.sampled_methods import PRINT_BYTES, VALUE_BYTES, Sampled
+from gate.core.similarity_index import SimilarityIndex
 from gate.errors import ConfigError
 
 FINGERPRINT_BITS = 64
@@ -174,7 +174,7 @@ def _prints(profile: Profile) -> Way:
     )
 
 
-# A row for each method of `gate.core.methods`.
+# A row for each method of `gate.core.method_registry`.
 WAYS: dict[str, tuple[Callable[[Profile], Way], ...]] = {
     "simhash": (_blocks,),
     "minhash": (_bands,),

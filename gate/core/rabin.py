@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.streams import Hashes
+from gate.core.tokenizers import Hashes
 
 DEGREE = 64
 _LEADING = 1 << DEGREE

@@ -1,6 +1,6 @@
 """k-grams and their stable 64-bit hashes, whole batches at once.
 
-**The definition**, bit for bit. With `chain` the hash of bytes and `fmix64` as in `gate.core.streams`:
+**The definition**, bit for bit. With `chain` the hash of bytes and `fmix64` as in `gate.core.tokenizers`:
 
 - characters: the feature at code point j is chain(UTF-8 of code points j .. j+k-1);
 - words and Soundex: with t the token hashes, the feature at token j is
@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import variations
+from gate.core import token_filters
 from gate.core.profile import Profile
-from gate.core.streams import (
+from gate.core.text import Texts
+from gate.core.tokenizers import (
     Hashes,
     Tokens,
     chained,
@@ -33,7 +34,6 @@ from gate.core.streams import (
     word_tokens,
     words,
 )
-from gate.core.text import Texts
 
 _Q = 0x9E3779B97F4A7C13  # odd, so that no multiplication loses a bit; 3 mod 8, so that its powers do not soon repeat
 
@@ -70,11 +70,11 @@ def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
 def varied(texts: Texts, profile: Profile) -> Texts:
     """The texts after the variations that change characters; those of words come when there are words."""
     if profile.mask_numbers:
-        texts = variations.mask_numbers(texts)
+        texts = token_filters.mask_numbers(texts)
     if profile.stream == "characters" and profile.drop_stop_words:
-        texts = variations.drop_stop_words_from_text(texts, profile.stop_words)
+        texts = token_filters.drop_stop_words_from_text(texts, profile.stop_words)
     if profile.stream == "characters" and profile.drop_vowels:
-        texts = variations.drop_vowels(texts)
+        texts = token_filters.drop_vowels(texts)
     return texts
 
 
@@ -83,8 +83,8 @@ def _tokens(texts: Texts, profile: Profile, seed: int) -> Tokens:
     tokens = word_tokens(found, seed) if profile.stream == "words" else soundex_tokens(found, seed)
     if profile.drop_stop_words:
         plain = tokens if profile.stream == "words" and not seed else word_tokens(found, 0)
-        tokens = variations.drop_stop_words(tokens, plain.hashes, profile.stop_words)
-    return variations.drop_repeats(tokens) if profile.drop_repeats else tokens
+        tokens = token_filters.drop_stop_words(tokens, plain.hashes, profile.stop_words)
+    return token_filters.drop_repeats(tokens) if profile.drop_repeats else tokens
 
 
 def _within(starts: NDArray[np.int64], gram: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from gate.core import rabin
 from gate.core.shingles import Features
-from gate.core.streams import Hashes, fmix64
 from gate.core.text import Texts, encoded
+from gate.core.tokenizers import Hashes, fmix64
 
 _CACHED = 16 * 1024  # windows to hash at a time: they and the hashes stay in a core's cache
 _ALL = 2**64 - 1

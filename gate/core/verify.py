@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.methods import Measures, Method
+from gate.core.method_registry import Measures, Method
 from gate.core.profile import Profile
 from gate.model import Relation
 

@@ -14,7 +14,7 @@ A key is the number of a table (8 bits) above 32 bits, of which the lower 24 num
 
 Each primitive is atomic per record (with its content's pointer), per bucket and per document, not across them; the
 items of one call may be done in any order, and others may come in between. All are idempotent: a call that is sent
-twice changes nothing, and answers what stands. `gate.index.claim` relies on no more than that.
+twice changes nothing, and answers what stands. `gate.index.protocol.claim` relies on no more than that.
 """
 
 from __future__ import annotations

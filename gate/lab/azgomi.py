@@ -1,7 +1,7 @@
 """How many comparisons the length filter saves, as in Azgomi et al. 2014, Table 1.
 
 All pairs of a corpus are compared by their exact resemblance, once without a filter and once behind each of the
-filters of `gate.core.lengths`: by the size of the sets, by that of the multisets (repetition counted), and by the
+filters of `gate.core.length_filter`: by the size of the sets, by that of the multisets (repetition counted), and by the
 paper's sum of places times repetitions. A filter by sets loses no pair that is alike as sets, one by multisets none
 that is alike as multisets; whatever another loses is counted.
 """
@@ -16,10 +16,10 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from gate.core.lengths import LENGTHS, Kept, all_pairs, pairs_within, sets_of
+from gate.core.length_filter import LENGTHS, Kept, all_pairs, pairs_within, sets_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features
-from gate.lab.frame import Experiment, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import Experiment, Options, Plot, Progress, Report, Row, Series, Table
 from gate.lab.planting import with_copies
 from gate.lab.scores import features_of
 from gate.lab.truth import Documents

@@ -20,7 +20,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from gate.core.bands import band_recall
-from gate.core.lengths import all_pairs, resemblances
+from gate.core.length_filter import all_pairs, resemblances
 from gate.core.minhash import resemblance, signatures
 from gate.core.plan import bands_for
 from gate.core.profile import Family, Profile
@@ -28,7 +28,7 @@ from gate.core.shingles import features
 from gate.core.simhash import weighted
 from gate.core.text import normalise
 from gate.errors import ConfigError
-from gate.lab.frame import Experiment, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import Experiment, Options, Plot, Progress, Report, Row, Series, Table
 from gate.lab.scores import features_of, texts_of
 from gate.lab.truth import Documents
 

@@ -24,11 +24,9 @@ from gate.lab.cherkasova_plots import (
     time_plot,
     window_plot,
 )
-from gate.lab.frame import Experiment, Found, Options, Progress, Report, Row, Table
+from gate.lab.experiment import Experiment, Found, Options, Progress, Report, Row, Table
 from gate.lab.planting import Edit
-from gate.lab.scores import texts_of
-from gate.lab.truth import LEAST, Documents
-from gate.lab.windows import (
+from gate.lab.sampling import (
     LEAST_WORDS,
     Curves,
     Likely,
@@ -45,6 +43,8 @@ from gate.lab.windows import (
     tried,
     versions,
 )
+from gate.lab.scores import texts_of
+from gate.lab.truth import LEAST, Documents
 
 WINDOW = 20  # the paper's choice
 SIMILAR = 0.7  # pairs from here on it calls near-duplicates

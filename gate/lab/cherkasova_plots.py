@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gate.core.profile import Profile
-from gate.lab.frame import Plot, Series
+from gate.lab.experiment import Plot, Series
 from gate.lab.planting import Edit
-from gate.lab.windows import Curves, Likely, label, mean
+from gate.lab.sampling import Curves, Likely, label, mean
 
 DONE = {Edit.INSERT: "inserted", Edit.DELETE: "removed"}
 THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

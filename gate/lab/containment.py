@@ -15,17 +15,17 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from gate.core.bands import Probes
-from gate.core.methods import Method, method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.core.verify import verify
 from gate.errors import ConfigError
-from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
 from gate.lab.planting import LEAST_WORDS, Edit, edited, part, pieces, vocabulary
+from gate.lab.sampling import distinct
 from gate.lab.scores import meetings, sign
 from gate.lab.truth import Documents
 from gate.lab.truth import words as words_of
-from gate.lab.windows import distinct
 from gate.model import Relation
 
 PROFILE = BUILT_IN["containment"]

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gate.errors import ConfigError
-from gate.lab.frame import Grid, Plot, Series
+from gate.lab.experiment import Grid, Plot, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

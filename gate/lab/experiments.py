@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.lab import azgomi, bergillos, cherkasova, containment, quality, roth_2011, roth_2013
-from gate.lab.frame import Experiment
+from gate.lab.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

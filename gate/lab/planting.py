@@ -15,7 +15,7 @@ from itertools import cycle, islice
 
 import numpy as np
 
-from gate.core.streams import SPACELESS
+from gate.core.tokenizers import SPACELESS
 from gate.errors import ConfigError
 from gate.lab.truth import GRAM, Documents
 

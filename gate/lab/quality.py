@@ -14,15 +14,15 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from gate.core import windowed
-from gate.core.methods import method_of
+from gate.core import sampled_methods
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.plan import IDENTITY_BYTES, POSTING_BYTES
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.core.simhash import distance
 from gate.errors import ConfigError
 from gate.lab import peers
-from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
 from gate.lab.planting import FEW_WORDS, with_copies
 from gate.lab.scores import BANDS, EQUAL, Judged, PairScores, in_bands, judged, scored
 from gate.lab.truth import LEAST, Documents, Floats, Ints, disagreements
@@ -136,7 +136,9 @@ def cost(profile: Profile, found: Judged, documents: int) -> Row:
     bodies = sum(map(len, found.bodies)) / documents
     postings = len(method_of(profile).postings(found.bodies)) / documents
     seen = (
-        f"windows of {profile.window}" if profile.method in windowed.NAMES else f"{profile.stream} in {profile.gram}s"
+        f"windows of {profile.window}"
+        if profile.method in sampled_methods.NAMES
+        else f"{profile.stream} in {profile.gram}s"
     )
     return {
         "how": f"{profile.method}, {seen}",

@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 
 from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
-from gate.lab.frame import Experiment, Found, Report, Table
+from gate.lab.experiment import Experiment, Found, Report, Table
 
 PAGE = "report.html"
 TEXT = "report.md"

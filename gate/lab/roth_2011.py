@@ -1,6 +1,6 @@
 """Every combination of the similarity index scored, as in Roth 2011: Tables 6 to 24 and Figure 3.
 
-A document is one number (`gate.core.simindex`). Another is similar if its number lies within 30 % of it, above or
+A document is one number (`core.similarity_index`). Another is similar if its number lies within 30 % of it, above or
 below. Documents of one work are a zone.
 """
 
@@ -18,7 +18,7 @@ from msgspec import Meta
 from gate.errors import ConfigError
 from gate.lab import roth_2011_paper as paper
 from gate.lab import roth_2011_tables as tables
-from gate.lab.frame import Experiment, Options, Progress, Report, Table
+from gate.lab.experiment import Experiment, Options, Progress, Report, Table
 from gate.lab.planting import LEAST_WORDS, pieces, shorter
 from gate.lab.roth_2011_scores import (
     Combination,

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import java, simindex
+from gate.core import java_string_hash, similarity_index
 from gate.core.profile import Profile, Stream
 from gate.core.text import Texts
-from gate.lab.frame import Progress
+from gate.lab.experiment import Progress
 from gate.lab.truth import Documents
 
 Flags = NDArray[np.bool_]
@@ -93,11 +93,13 @@ def similarity_indexes(
     for stream, variation, (gram, window) in progress(shapes, "streams, variations and runs"):
         switches: Any = dict.fromkeys((CHARACTERS if stream == "characters" else WORDS)[variation], True)
         profile = Profile(name="tried", method="simindex", stream=stream, gram=gram, **switches)
-        whole = [java.features(batch, profile) for batch in texts]
-        single = [java.features(batch, profile, gram=1) for batch in texts] if stream != "characters" else []
+        whole = [java_string_hash.features(batch, profile) for batch in texts]
+        single = (
+            [java_string_hash.features(batch, profile, gram=1) for batch in texts] if stream != "characters" else []
+        )
         for method in range(1, 15):
-            if features := single if method == simindex.FREQUENT else whole:
-                parts = [simindex.numbers(one, method, gram=gram, window=window) for one in features]
+            if features := single if method == similarity_index.FREQUENT else whole:
+                parts = [similarity_index.numbers(one, method, gram=gram, window=window) for one in features]
                 found[Combination(method, stream, variation, gram, window)] = np.concatenate(parts)
     return found
 
@@ -113,7 +115,7 @@ def similar(numbers: Ints, within: float) -> Flags:
 def similar_either_way(numbers: Ints, within: float) -> Flags:
     """As the gate decides: one of the two lies within the lower bound of the other."""
     count = len(numbers)
-    likeness = simindex.likeness(np.repeat(numbers, count), np.tile(numbers, count))
+    likeness = similarity_index.likeness(np.repeat(numbers, count), np.tile(numbers, count))
     alike: Flags = likeness.reshape(count, count) >= 1.0 - within
     return alike
 

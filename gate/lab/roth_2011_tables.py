@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from gate.lab import roth_2011_paper as paper
-from gate.lab.frame import Found, Plot, Row, Series, Table
+from gate.lab.experiment import Found, Plot, Row, Series, Table
 from gate.lab.roth_2011_scores import NAMES, OFFSETS, Combination, Flags, Score, work_of
 from gate.lab.truth import Documents
 

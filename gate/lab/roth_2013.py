@@ -18,13 +18,13 @@ from msgspec import Meta
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from gate.core.methods import method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.core.simhash import distance
 from gate.core.verify import alike
 from gate.errors import ConfigError
-from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
 from gate.lab.planting import LEAST_WORDS, Edit, edited, longer, pieces, shorter, vocabulary
 from gate.lab.scores import compared, meetings, pairwise, sign
 from gate.lab.truth import LEAST, Documents

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core import plan
-from gate.core.methods import Measures, Method, method_of
+from gate.core.method_registry import Measures, Method, method_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features, features
 from gate.core.text import Texts, normalise
 from gate.core.verify import alike
-from gate.lab.frame import Found
+from gate.lab.experiment import Found
 from gate.lab.truth import GRAM, LEAST, Documents, Floats, Ints, words
 from gate.limits import Limits
 from gate.model import CheckIn

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.streams import SPACELESS
+from gate.core.tokenizers import SPACELESS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

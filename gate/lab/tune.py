@@ -14,11 +14,11 @@ import numpy as np
 from msgspec import Meta, structs
 from msgspec.structs import replace
 
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
-from gate.lab.frame import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
 from gate.lab.planting import FEW_WORDS, with_copies
 from gate.lab.quality import sampled
 from gate.lab.scores import Candidates, firsts, judged

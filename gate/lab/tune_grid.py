@@ -12,11 +12,11 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from gate.core.methods import method_of
+from gate.core.method_registry import method_of
 from gate.core.plan import plan
 from gate.core.profile import Profile
 from gate.core.verify import PLACES
-from gate.lab.frame import Found
+from gate.lab.experiment import Found
 from gate.lab.scores import Candidates, Flags, compared, firsts, meetings, sign
 from gate.lab.truth import LEAST, Documents, Floats
 

@@ -18,7 +18,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.conn import collect_hosts, create_conn
 
 from gate.errors import ConfigError
-from gate.stream.broker import Action, action_for, bounded, client_options, translated
+from gate.stream.kafka_errors import Action, action_for, bounded, client_options, translated
 from gate.stream.settings import Kafka
 
 T = TypeVar("T")

@@ -11,12 +11,12 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.partitioner import DefaultPartitioner
 
-from gate.observe import Observer
-from gate.stream.absence import Absence
-from gate.stream.broker import Action, action_for, bounded, producer_options
-from gate.stream.desk import Part
+from gate.metrics import Observer
 from gate.stream.events import Outgoing
-from gate.stream.lanes import Lanes
+from gate.stream.kafka_errors import Action, action_for, bounded, producer_options
+from gate.stream.outage import Absence
+from gate.stream.partitions import Lanes
+from gate.stream.processor import Part
 from gate.stream.settings import Kafka
 
 BATCH_BYTES = 256 * 1024  # of records that go to one partition together

@@ -21,15 +21,15 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
 from gate.errors import ConfigError, Unavailable
 from gate.limits import Limits
-from gate.observe import Observer, Readiness
+from gate.metrics import Observer, Readiness
 from gate.stream import unpacking
-from gate.stream.absence import Absence, Backoff
 from gate.stream.admin import asked, started, stopped
-from gate.stream.broker import Action, action_for, bounded, code_of, consumer_options, translated
-from gate.stream.desk import Batch, Desk, cut
+from gate.stream.delivery import AtLeastOnce, ExactlyOnce, Outbox
 from gate.stream.events import Record
-from gate.stream.lanes import Lanes
-from gate.stream.outbox import AtLeastOnce, ExactlyOnce, Outbox
+from gate.stream.kafka_errors import Action, action_for, bounded, code_of, consumer_options, translated
+from gate.stream.outage import Absence, Backoff
+from gate.stream.partitions import Lanes
+from gate.stream.processor import Batch, Desk, cut
 from gate.stream.sender import Sender
 from gate.stream.settings import Kafka, Working
 

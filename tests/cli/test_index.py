@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
-from load.servers import RedisServer, redis_server
+from tests.support.servers import RedisServer, redis_server
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

@@ -24,8 +24,8 @@ from gate.limits import Limits
 from gate.stream.events import Outgoing, dead_letter, read_record
 from gate.stream.settings import Topics
 from gate.wire import Rejected
-from load.brokers import Fresh, Guard, KafkaServer, kafka_server
-from load.servers import Certificates, certificates, free_ports
+from tests.support.brokers import Fresh, Guard, KafkaServer, kafka_server
+from tests.support.servers import Certificates, certificates, free_ports
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

@@ -23,11 +23,11 @@ from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
 from gate.limits import Limits
 from gate.model import Relation
 from gate.stream.events import Record, read_record
-from gate.stream.reading import reading
 from gate.stream.settings import Kafka
+from gate.stream.topic_reader import reading
 from gate.wire import Arrival, CheckInEvent
-from load.brokers import Fresh, KafkaServer
-from load.servers import until
+from tests.support.brokers import Fresh, KafkaServer
+from tests.support.servers import until
 
 CANARY = "marmalade"
 EDITED = LIGHTHOUSE.replace("three summers", "four summers")

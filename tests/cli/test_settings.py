@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.config import KEYS, SECRETS
-from gate.core.profiles import BUILT_IN
+from gate.core.builtin_profiles import BUILT_IN
 from gate.demo import BREAD, LIGHTHOUSE
 
 pytestmark = pytest.mark.usefixtures("empty_folder")

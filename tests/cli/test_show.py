@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gate.cli import show
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.passages import Passage
-from gate.core.profiles import BUILT_IN
 from gate.model import Degraded, Match, Relation, Verdict
 
 

@@ -15,7 +15,7 @@ from math import log2
 import mmh3
 
 from gate.core.profile import Profile
-from gate.core.variations import ENGLISH
+from gate.core.token_filters import ENGLISH
 
 ALL_ONES = 2**64 - 1
 Q = 0x9E3779B97F4A7C15 - 2

@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from gate.core.bands import (
     probe_count,
     together,
 )
+from tests.core import reference
 
 WORD = st.integers(0, 2**64 - 1)
 RADII = range(17)

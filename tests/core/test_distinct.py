@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import feature_batches, packed
 
 from gate.core import distinct
 from gate.core.distinct import standing_for
+from tests.core.samples import feature_batches, packed
 
 
 def check(batch: list[list[int]]) -> None:

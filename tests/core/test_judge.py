@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.core.answers import REASONS, RELATIONS, Answer, Hit, decode_answer, encode_answer
 from gate.core.judge import EXACT, Known, judge
+from gate.core.stored_verdict import REASONS, RELATIONS, Answer, Hit, decode_answer, encode_answer
 from gate.core.verify import PLACES, Likeness
 from gate.model import Degraded, Relation
 

@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import feature_batches, hashes, packed
 
 from gate.core.bands import band_postings, band_recall
 from gate.core.minhash import resemblance, signatures
+from tests.core import reference
+from tests.core.samples import feature_batches, hashes, packed
 
 BINS = st.sampled_from([16, 17, 64, 100, 128, 1024])
 

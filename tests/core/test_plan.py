@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from gate.core.bands import band_recall, fingerprint_postings, fingerprint_probes
-from gate.core.methods import method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.plan import bands_for, plan, recall, within
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.core.shingles import Features
-from gate.core.simindex import likeness, numbers
+from gate.core.similarity_index import likeness, numbers
 from gate.core.text import normalise
 from gate.errors import ConfigError
 

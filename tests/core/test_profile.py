@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import JUDGING, LATER, Profile
-from gate.core.profiles import BUILT_IN
 
 # Indexes have been made with these.
 STORED = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
-import reference_windows
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.core import rabin
+from tests.core import reference, reference_sampling
 
 FIXED = rabin.polynomial_of(b"")
 
@@ -21,7 +20,7 @@ def rolled(data: bytes, window: int, polynomial: int = FIXED) -> list[int]:
 
 @given(st.binary(max_size=300), st.integers(1, 40), st.sampled_from([b"", b"secret"]))
 def test_rolling_gives_the_remainder_of_each_window(data: bytes, window: int, secret: bytes) -> None:
-    expected = reference_windows.window_prints(data, window, reference_windows.polynomial(secret))
+    expected = reference_sampling.window_prints(data, window, reference_sampling.polynomial(secret))
     assert rolled(data, window, rabin.polynomial_of(secret)) == expected
 
 
@@ -56,7 +55,7 @@ def test_a_short_window_is_not_its_own_fingerprint() -> None:
 def test_the_polynomial_is_the_first_irreducible_one_and_another_with_each_secret() -> None:
     secrets = [b"", b"a", b"b", b"a" * 64]
     found = [rabin.polynomial_of(secret) for secret in secrets]
-    assert found == [reference_windows.polynomial(secret) & reference.ALL_ONES for secret in secrets]
+    assert found == [reference_sampling.polynomial(secret) & reference.ALL_ONES for secret in secrets]
     assert len(set(found)) == len(secrets)
 
 

@@ -6,14 +6,14 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import WRITTEN, any_texts, batches
 
 from gate.core.profile import Profile, Stream
 from gate.core.shingles import Features, features
 from gate.core.text import normalise
+from tests.core import reference
+from tests.core.samples import WRITTEN, any_texts, batches
 
 STREAMS: tuple[Stream, ...] = get_args(Stream)
 GRAMS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 64])

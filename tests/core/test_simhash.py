@@ -7,13 +7,13 @@ from typing import get_args
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import feature_batches, hashes, packed
 
 from gate.core.profile import Weights
 from gate.core.simhash import distance, fingerprints, weighted
+from tests.core import reference
+from tests.core.samples import feature_batches, hashes, packed
 
 WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 WORD = st.integers(0, 2**64 - 1)

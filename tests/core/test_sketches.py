@@ -6,11 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import reference
-import reference_windows
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import any_texts
 
 from gate.core import chunking, sketches
 from gate.core.profile import Profile
@@ -18,6 +15,8 @@ from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
 from gate.core.sketches import Windows
 from gate.core.text import normalise
+from tests.core import reference, reference_sampling
+from tests.core.samples import any_texts
 
 WIDTH = 5
 FIXED = polynomial_of(b"")
@@ -31,7 +30,7 @@ def windows_of(batch: list[str]) -> Windows:
 
 def prints_of(text: str) -> list[int]:
     data = reference.normalise(text).encode()
-    return reference_windows.window_prints(data, WIDTH, reference_windows.polynomial(b""))
+    return reference_sampling.window_prints(data, WIDTH, reference_sampling.polynomial(b""))
 
 
 def sets(found: Features) -> list[list[int]]:
@@ -67,7 +66,7 @@ def test_sketch_n_keeps_the_smallest_of_each_hash_function(batch: list[str], n: 
     kept = sketches.sketch_n(windows_of(batch), n)
     for text, row in zip(batch, kept, strict=True):
         prints = prints_of(text)
-        assert row.astype("<u4").tobytes() == (reference_windows.sketch(prints, n) if prints else bytes(4 * n))
+        assert row.astype("<u4").tobytes() == (reference_sampling.sketch(prints, n) if prints else bytes(4 * n))
 
 
 def test_a_sketch_of_many_blocks_is_that_of_the_whole() -> None:
@@ -84,7 +83,7 @@ def test_a_sketch_of_many_blocks_is_that_of_the_whole() -> None:
 
 @given(texts, st.integers(1, 9))
 def test_bsw_n_keeps_the_smallest_fingerprint_of_each_chunk(batch: list[str], n: int) -> None:
-    expected = [sorted(set(reference_windows.chunk_minima(prints_of(text), n))) for text in batch]
+    expected = [sorted(set(reference_sampling.chunk_minima(prints_of(text), n))) for text in batch]
     assert sets(chunking.smallest_n(windows_of(batch), n)) == expected
 
 
@@ -93,7 +92,7 @@ def test_plain_bsw_n_keeps_a_hash_of_each_chunk(batch: list[str], n: int, secret
     profile = Profile(name="p", window=WIDTH, sample=n)
     expected = [
         sorted(
-            set(reference_windows.chunk_hashes(reference.normalise(text).encode(), prints_of(text), profile, secret))
+            set(reference_sampling.chunk_hashes(reference.normalise(text).encode(), prints_of(text), profile, secret))
         )
         for text in batch
     ]

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import PIECES, WRITTEN, any_texts, batches
 
 from gate.core import text
 from gate.core.text import LONGEST_FOLD, Texts, content_ids, encoded, fold, folded_length, normalise
 from gate.errors import BadDocument
+from tests.core import reference
+from tests.core.samples import PIECES, WRITTEN, any_texts, batches
 
 
 def decoded(texts: Texts) -> list[str]:

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from samples import packed, print_body
 
-from gate.core.methods import METHODS, Measures, method_of
+from gate.core.method_registry import METHODS, Measures, method_of
 from gate.core.minhash import signatures
 from gate.core.profile import Profile
+from gate.core.sampled_methods import SAMPLES
 from gate.core.simhash import distance
 from gate.core.verify import NAMES_A_PART, PLACES, Likeness, alike, likeness, verify
-from gate.core.windowed import SAMPLES
 from gate.model import Relation
+from tests.core.samples import packed, print_body
 
 MIRRORED = {
     Relation.NEAR: Relation.NEAR,

@@ -8,7 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from deployed import (
+from prometheus_client import CollectorRegistry
+
+from gate.cli import main
+from gate.config import load_settings
+from gate.http.health import Checks, health_server
+from tests.deploy.deploy_files import (
     COMPOSE,
     DEPLOY,
     PROMETHEUS,
@@ -21,11 +26,6 @@ from deployed import (
     image_environment,
     read_yaml,
 )
-from prometheus_client import CollectorRegistry
-
-from gate.cli import main
-from gate.config import load_settings
-from gate.http.health import Checks, health_server
 
 INSTRUCTIONS = {
     "FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"

@@ -7,12 +7,12 @@ import re
 from typing import Any
 
 import pytest
-from deployed import DASHBOARDS, DEPLOY, read_dashboard, read_yaml, rules, shown_expressions
 from prometheus_client import CollectorRegistry
 
 from deploy import metrics
 from deploy.grafana import generate
-from gate.observe import Observer, Oversight, ProcessFacts
+from gate.metrics import Observer, Oversight, ProcessFacts
+from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, read_dashboard, read_yaml, rules, shown_expressions
 
 UNITS = {"short", "percentunit", "cps", "s", "bytes"}
 

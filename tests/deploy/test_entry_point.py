@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deployed import SERVICES, arguments, gate_environment, healthcheck
 
-from load.brokers import Fresh
-from load.servers import RedisServer, redis_server
-from load.stage import Sent, Stage, Worker
+from tests.deploy.deploy_files import SERVICES, arguments, gate_environment, healthcheck
+from tests.support.brokers import Fresh
+from tests.support.servers import RedisServer, redis_server
+from tests.support.stage import Sent, Stage, Worker
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from deployed import DEPLOY, PROMETHEUS, operands, read_yaml, rules
 
-from load.servers import needed
+from tests.deploy.deploy_files import DEPLOY, PROMETHEUS, operands, read_yaml, rules
+from tests.support.servers import needed
 
 
 def promtool(*arguments: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from aiokafka import AIOKafkaProducer
 
 from load.hostile import hostile
-from load.stage import Sent, Stage
+from tests.support.stage import Sent, Stage
 
 Staging = Callable[..., Stage]
 

@@ -6,8 +6,8 @@ import json
 from collections import defaultdict
 from collections.abc import Callable
 
-from load.servers import RedisServer
-from load.stage import Sent, Stage
+from tests.support.servers import RedisServer
+from tests.support.stage import Sent, Stage
 
 Staging = Callable[..., Stage]
 

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from gate.cli import main
-from load.brokers import Guard, KafkaServer, kafka_server
-from load.servers import certificates
+from tests.support.brokers import Guard, KafkaServer, kafka_server
+from tests.support.servers import certificates
 
 PASSWORD = "open-sesame-4711"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from load.servers import RedisServer
-from load.stage import Sent, Stage
+from tests.support.servers import RedisServer
+from tests.support.stage import Sent, Stage
 
 Staging = Callable[..., Stage]
 

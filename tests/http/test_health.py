@@ -18,8 +18,8 @@ from prometheus_client.registry import Collector
 
 from gate.errors import ConfigError
 from gate.http.health import serve_health
-from gate.observe import Observer, Readiness
-from load.servers import until
+from gate.metrics import Observer, Readiness
+from tests.support.servers import until
 
 LOOPBACK = "127.0.0.1"
 

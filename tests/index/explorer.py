@@ -29,7 +29,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from stepwise import Ask, Offer, Reply, World, answered
+from tests.index.stepwise import Ask, Offer, Reply, World, answered
 
 Begin: TypeAlias = Callable[[int], Coroutine[Any, Any, Hashable]]
 Quiet: TypeAlias = Callable[[World, Ask, frozenset[int]], bool]

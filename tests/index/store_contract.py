@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from bucket_contract import (
+
+from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration, Standing, Store
+from tests.index.bucket_contract import (
     BODY,
     EXTREMES,
     FIRST,
@@ -25,8 +27,6 @@ from bucket_contract import (
     u64,
     wish,
 )
-
-from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration, Standing, Store
 
 __all__ = ["OpenStore", "Run", "StoreContract", "by_key", "entered", "u64", "wish"]
 

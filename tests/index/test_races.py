@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gate.core.profiles import BUILT_IN
+from gate.core.builtin_profiles import BUILT_IN
 from gate.model import CheckIn, Relation, Verdict
 from load.races import INDEXES, PROFILE, Group, Tally, groups, judge, opened, race
 

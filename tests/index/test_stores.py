@@ -14,11 +14,11 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from store_contract import OpenStore, Run, StoreContract, by_key, entered, u64, wish
 
-from gate.index.memory import MemoryStore
-from gate.index.sqlite import SqliteStore
+from gate.index.memory.store import MemoryStore
+from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Enrolment, Held, Memory, Postings, Registration, Store
+from tests.index.store_contract import OpenStore, Run, StoreContract, by_key, entered, u64, wish
 
 T = TypeVar("T")
 Embedded = MemoryStore | SqliteStore

@@ -8,7 +8,7 @@ import numpy as np
 
 from gate.core.profile import Profile
 from gate.lab.azgomi import FILTERS, PAPER_PAIRS, AzgomiOptions, compared, drawn, run
-from gate.lab.frame import quietly
+from gate.lab.experiment import quietly
 from gate.lab.scores import features_of
 from gate.lab.truth import Documents
 

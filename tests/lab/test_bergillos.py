@@ -19,7 +19,7 @@ from gate.lab.bergillos import (
     run,
     shared,
 )
-from gate.lab.frame import quietly
+from gate.lab.experiment import quietly
 from gate.lab.truth import Documents
 
 DRAW = random.Random(2)

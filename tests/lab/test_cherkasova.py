@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from gate.core.methods import method_of
+from gate.core.method_registry import method_of
 from gate.errors import ConfigError
 from gate.lab.cherkasova import EXPERIMENT, CherkasovaOptions, check, run
-from gate.lab.frame import Found, Report, quietly
+from gate.lab.experiment import Found, Report, quietly
 from gate.lab.planting import Edit, pieces
-from gate.lab.truth import Documents
-from gate.lab.windows import (
+from gate.lab.sampling import (
     Likely,
     Versions,
     clusters,
@@ -29,6 +28,7 @@ from gate.lab.windows import (
     tried,
     versions,
 )
+from gate.lab.truth import Documents
 
 DRAW = random.Random(4)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(3000)]

@@ -11,17 +11,17 @@ from typing import Annotated
 
 import pytest
 from click.testing import CliRunner, Result
-from lab_samples import folder_of, strangers
 from msgspec import Meta
 
 from gate.cli import main, show
 from gate.cli.lab import Bar, corpus_of, options_of
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
+from gate.lab.experiment import Experiment, Options, Report
 from gate.lab.experiments import EXPERIMENTS
-from gate.lab.frame import Experiment, Options, Report
 from gate.lab.truth import Documents
+from tests.lab.lab_samples import folder_of, strangers
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

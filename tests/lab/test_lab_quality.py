@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab_samples import strangers
 
-from gate.core.profiles import BUILT_IN
+from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab import peers
-from gate.lab.frame import Found, Report, Table, quietly
+from gate.lab.experiment import Found, Report, Table, quietly
 from gate.lab.peers import PEERS, Peer
 from gate.lab.planting import with_copies
 from gate.lab.quality import UNRELATED, Curve, QualityOptions, run, sampled
 from gate.lab.scores import BANDS, scored
 from gate.lab.truth import Documents, Label
+from tests.lab.lab_samples import strangers
 
 STANDARD = (BUILT_IN["standard"],)
 

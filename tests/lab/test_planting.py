@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab_samples import strangers
 
 from gate.errors import ConfigError
 from gate.lab.planting import Edit, edited, longer, part, pieces, share_for, shorter, vocabulary, with_copies
 from gate.lab.truth import Documents, words
+from tests.lab.lab_samples import strangers
 
 TEXT = strangers(1, words=3000).texts[0]
 WORDS = ["zzinserted ", "yyinserted "]

@@ -11,7 +11,7 @@ import pytest
 
 from gate.errors import ConfigError, Unavailable
 from gate.lab import draw, report
-from gate.lab.frame import Experiment, Found, Grid, Plot, Report, Series, Table
+from gate.lab.experiment import Experiment, Found, Grid, Plot, Report, Series, Table
 
 NASTY = '<script>alert("1")</script> | & co'
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -9,7 +9,7 @@ import pytest
 
 from gate.errors import ConfigError
 from gate.lab import roth_2011_paper as paper
-from gate.lab.frame import Report, Table, quietly
+from gate.lab.experiment import Report, Table, quietly
 from gate.lab.roth_2011 import EXPERIMENT, Roth2011Options, drawn, run, with_works
 from gate.lab.roth_2011_scores import (
     OFFSETS,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lab_samples import strangers
 from msgspec.structs import replace
 
-from gate.core.profiles import BUILT_IN
+from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
-from gate.lab.frame import Found, Report, quietly
+from gate.lab.experiment import Found, Report, quietly
 from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, called, run, spread, variants
 from gate.lab.truth import Documents, words
+from tests.lab.lab_samples import strangers
 
 OPTIONS = Roth2013Options(controls=8, inserted=(5, 25), deleted=(10,))
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lab_samples import strangers
 from msgspec import structs
 
-from gate.core.methods import method_of
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
-from gate.lab.frame import Found, quietly
+from gate.lab.experiment import Found, quietly
 from gate.lab.planting import with_copies
 from gate.lab.scores import firsts, judged
 from gate.lab.truth import Documents
 from gate.lab.tune import Tuned, TuneOptions, check, choose, prove, ranked, toml, tune
 from gate.lab.tune_grid import RADII, Bench, Tried, Wanted, looks, measure, sure
+from tests.lab.lab_samples import strangers
 
 WANTED = Wanted(recall=0.9, at=0.8, precision=0.99, size=1000)
 

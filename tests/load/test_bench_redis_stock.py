@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gate.index.audit import audit
+from gate.index.tools.audit import audit
 from gate.model import Relation
 from gate.pipeline import Signed
 from load.bench_redis_contenders import FEATURES, Ours
-from load.servers import redis_server
+from tests.support.servers import redis_server
 
 COUNT = 600
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gate.core.methods import method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
 from gate.errors import ConfigError
-from gate.index.waves import alike_within
+from gate.index.protocol.batch_order import alike_within
 from gate.lab.corpora import read
-from gate.lab.frame import Found
+from gate.lab.experiment import Found
 from gate.lab.scores import (
     BANDS,
     EQUAL,

@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from gate.core import java, simindex
+from gate.core import java_string_hash, similarity_index
 from gate.core.bands import Probes
-from gate.core.methods import method_of
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
 from gate.core.minhash import signatures
 from gate.core.profile import Family, Profile, Stream, Weights
-from gate.core.profiles import BUILT_IN
 from gate.core.shingles import features
 from gate.core.simhash import fingerprints
 from gate.core.text import content_ids, encoded, normalise
-from gate.core.variations import ENGLISH
+from gate.core.token_filters import ENGLISH
 
 HERE = Path(__file__).parent
 SECRETS = {"": b"", " secret": b"correct horse battery staple"}
@@ -145,11 +145,13 @@ def all_numbers() -> dict[str, dict[str, str]]:
     for (shape, profile), (label, secret) in product(number_shapes(), SECRETS.items()):
         columns = []
         for method in range(1, 15):
-            if method == simindex.FREQUENT and profile.stream == "characters":
+            if method == similarity_index.FREQUENT and profile.stream == "characters":
                 columns.append(["-"] * len(names))
                 continue
-            cut = java.features(normal, profile, secret, gram=1 if method == simindex.FREQUENT else None)
-            told = simindex.numbers(cut, method, gram=profile.gram, window=profile.si_window, secret=secret)
+            cut = java_string_hash.features(
+                normal, profile, secret, gram=1 if method == similarity_index.FREQUENT else None
+            )
+            told = similarity_index.numbers(cut, method, gram=profile.gram, window=profile.si_window, secret=secret)
             columns.append([str(number) for number in told.tolist()])
         found[shape + label] = {name: " ".join(row) for name, row in zip(names, zip(*columns))}
     return found

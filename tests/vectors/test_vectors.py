@@ -5,15 +5,13 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import generate
 import msgspec
 import pytest
-import reference
-import reference_simindex
-import reference_windows
 
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
-from gate.core.profiles import BUILT_IN
+from tests.core import reference, reference_sampling, reference_similarity_index
+from tests.vectors import generate
 
 MIGRATION = (
     "What the gate stores has changed. That is a migration: documents signed before do not meet those signed after. "
@@ -63,9 +61,9 @@ def test_the_plain_definition_gives_the_known_bodies(profile: Profile, label: st
 
 def plain_body(normal: str, profile: Profile, secret: bytes) -> bytes:
     if profile.method == "simindex":
-        found: bytes = reference_simindex.body(normal, profile, secret)
-    elif profile.method in reference_windows.WINDOWED:
-        found = reference_windows.body(normal, profile, secret)
+        found: bytes = reference_similarity_index.body(normal, profile, secret)
+    elif profile.method in reference_sampling.WINDOWED:
+        found = reference_sampling.body(normal, profile, secret)
     else:
         found = reference.body(reference.features(normal, profile, secret), profile)
     return found
@@ -86,6 +84,6 @@ def test_the_plain_definition_gives_the_known_numbers(shape: str) -> None:
         for method, told in enumerate(known[name].split(), 1):
             if told != "-":
                 own = msgspec.structs.replace(profile, si_method=method)
-                prints = reference_simindex.prints(reference.normalise(text), own)
-                found = reference_simindex.number(prints, method, gram=own.gram, window=own.si_window)
+                prints = reference_similarity_index.prints(reference.normalise(text), own)
+                found = reference_similarity_index.number(prints, method, gram=own.gram, window=own.si_window)
                 assert str(found) == told, (name, method)

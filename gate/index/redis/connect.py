@@ -16,10 +16,10 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
-from gate.core.methods import Room
+from gate.core.method_registry import Room
 from gate.errors import ConfigError
+from gate.index.redis.client import Client, Link, Watcher, close, translating
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
-from gate.index.redis.link import Client, Link, Watcher, close, translating
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import DEFAULT_PORT, SENTINEL_PORT, Redising, database_of, hosts_of, parts_of, shown
 

@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.methods import Room
+from gate.core.method_registry import Room
 from gate.errors import Stale
-from gate.index.redis import reading
+from gate.index.redis import bucket_reader
 from gate.index.redis.buckets import Widths, entries_by_shard, repeats, rows_by_shard
+from gate.index.redis.client import Argument, Link, Script, script
+from gate.index.redis.compare_and_set import Item, until_swapped
+from gate.index.redis.generations import current_view, keep_window, rotate
 from gate.index.redis.layout import (
     CONTENT_BYTES,
     FIXED_BYTES,
@@ -47,12 +50,9 @@ from gate.index.redis.layout import (
     sized,
     unanswered,
 )
-from gate.index.redis.link import Argument, Link, Script, script
 from gate.index.redis.records import Seen, joined, may_join, registered, told, unchanged
-from gate.index.redis.survey import survey
-from gate.index.redis.swap import Item, until_swapped
-from gate.index.redis.views import current_view, keep_window, rotate
-from gate.index.redis.walk import RedisWalk
+from gate.index.redis.scan import RedisWalk
+from gate.index.redis.stats import survey
 from gate.index.store import (
     VOID,
     Answers,
@@ -168,10 +168,10 @@ class RedisStore:
     # Buckets.
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        return await reading.read(self, keys, since)
+        return await bucket_reader.read(self, keys, since)
 
     async def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None) -> Answers:
-        return await reading.answer(self, keys, tags, radii, since)
+        return await bucket_reader.answer(self, keys, tags, radii, since)
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         if not len(keys):
@@ -300,7 +300,7 @@ class RedisStore:
         return await survey(self)
 
     async def rotate(self, *, now: float) -> None:
-        """Begin a new generation, and drop the one before the last (see `gate.index.redis.views`)."""
+        """Begin a new generation, and drop the one before the last (see `gate.index.redis.generations`)."""
         self._use(await rotate(self._link.client, self._prefixes, now=now))
 
     async def _keep_window(self, seconds: float) -> None:

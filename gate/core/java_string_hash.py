@@ -1,0 +1,130 @@
+"""k-grams hashed as Java hashes a String, whole batches at once: what Roth 2011 calls fingerprints.
+
+`String.hashCode` of the UTF-16 units s[0] ... s[n-1] is s[0] 31^(n-1) + s[1] 31^(n-2) + ... + s[n-1] mod 2^32, read as
+a signed number. 31 is odd and has an inverse mod 2^32, so with C[i] the sum of s[j] 31^(-j) over j < i, the hash of
+the units a .. b-1 is (C[b] - C[a]) 31^(b-1): one running sum serves every window.
+
+- characters: k UTF-16 units side by side, white space left out (four score -> four, ours, ursc, rsco ...);
+- words and Soundex: k words or codes, with a space between two of them.
+
+A secret, where there is one, is mixed in: the hash h becomes fmix64(h xor seed) >> 32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core import token_filters
+from gate.core.profile import Profile
+from gate.core.shingles import Features, varied
+from gate.core.text import Texts
+from gate.core.tokenizers import Tokens, Words, fmix64, seed_of, soundex_codes, word_tokens, words
+
+U32 = NDArray[np.uint32]
+Places = NDArray[np.int64]
+
+_INVERSE = pow(31, -1, 2**32)
+_SPACE = 0x20
+_STEP = 4096  # powers to multiply out one by one; the others are products of two
+
+
+def features(texts: Texts, profile: Profile, secret: bytes = b"", *, gram: int | None = None) -> Features:
+    """The hash codes of each text's k-grams, unsigned, in the order of the text, repeated ones included."""
+    gram = profile.gram if gram is None else gram
+    texts = varied(texts, profile)
+    hashes, starts = (
+        _character_grams(texts, gram)
+        if profile.stream == "characters"
+        else _token_grams(texts, profile, gram, seed_of(secret))
+    )
+    wide = hashes.astype(np.uint64)
+    if secret:
+        wide ^= np.uint64(seed_of(secret))
+        fmix64(wide)
+        wide >>= np.uint64(32)
+    return Features(wide, starts)
+
+
+def hash_codes(units: NDArray[np.generic], begins: Places, ends: Places) -> U32:
+    """The hash code of each stretch of units, unsigned; none of them is empty."""
+    rising, sums = powers(31, units.size), np.zeros(units.size + 1, np.uint32)
+    falling = powers(_INVERSE, units.size)
+    np.multiply(falling, units, out=falling, dtype=np.uint32, casting="unsafe")
+    np.cumsum(falling, out=sums[1:], dtype=np.uint32)
+    return (sums[ends] - sums[begins]) * rising[ends - 1]
+
+
+def powers(base: int, count: int) -> U32:
+    """base^0, base^1, ... mod 2^32."""
+    near = np.full(_STEP, base, np.uint32)
+    near[0] = 1
+    np.multiply.accumulate(near, out=near)
+    far = np.full(count // _STEP + 1, pow(base, _STEP, 2**32), np.uint32)
+    far[0] = 1
+    np.multiply.accumulate(far, out=far)
+    return np.multiply.outer(far, near).reshape(-1)[:count]
+
+
+def windows(starts: Places, width: int) -> tuple[Places, Places]:
+    """Where windows of so many items begin, none across two documents, and the starts of documents among them."""
+    counts = np.maximum(np.diff(starts) - (width - 1), 0)
+    bounds = np.zeros_like(starts)
+    np.cumsum(counts, out=bounds[1:])
+    return np.arange(int(bounds[-1])) + np.repeat(starts[:-1] - bounds[:-1], counts), bounds
+
+
+def _character_grams(texts: Texts, gram: int) -> tuple[U32, Places]:
+    keep = texts.points != _SPACE
+    points, starts = texts.points[keep], texts.starts - np.searchsorted(np.flatnonzero(~keep), texts.starts)
+    units: NDArray[np.generic] = points
+    if points.dtype != np.uint8:
+        units = np.frombuffer(points.tobytes().decode("utf-32-le").encode("utf-16-le"), "<u2")
+        starts = starts + np.searchsorted(np.flatnonzero(points > 0xFFFF), starts)
+    begins, bounds = windows(starts, gram)
+    return hash_codes(units, begins, begins + gram), bounds
+
+
+def _token_grams(texts: Texts, profile: Profile, gram: int, seed: int) -> tuple[U32, Places]:
+    found = words(texts)
+    tokens = word_tokens(found, seed)
+    codes, lengths = _words(found)
+    if profile.stream == "soundex":
+        chunks = soundex_codes(found, tokens.hashes, seed)
+        coded = np.flatnonzero(chunks)
+        letters = np.ascontiguousarray(chunks[coded].astype("<u8")).view(np.uint8).reshape(-1, 8)[:, :4].reshape(-1)
+        codes[coded] = hash_codes(letters, np.arange(0, letters.size, 4), np.arange(4, letters.size + 4, 4))
+        lengths[coded] = 4
+        tokens = Tokens(np.where(chunks == 0, tokens.hashes, chunks), tokens.starts)
+    if profile.drop_stop_words:
+        stay = ~token_filters.is_stop(word_tokens(found, 0).hashes, profile.stop_words)
+        tokens, codes, lengths = tokens.only(stay), codes[stay], lengths[stay]
+    if profile.drop_repeats:
+        stay = token_filters.stands_first(tokens)
+        tokens, codes, lengths = tokens.only(stay), codes[stay], lengths[stay]
+    begins, bounds = windows(tokens.starts, gram)
+    return _joined(codes, lengths, begins, begins + gram - 1), bounds
+
+
+def _words(found: Words) -> tuple[U32, Places]:
+    """The hash code of each word, and how many UTF-16 units it has."""
+    begins, ends = found.begins, found.begins + found.lengths
+    units: NDArray[np.generic] = found.data
+    if found.data.size and found.data.max() > 127:
+        units = np.frombuffer(found.data.tobytes().decode().encode("utf-16-le"), "<u2")
+        # A byte that begins a code point begins a unit, and one that begins four bytes begins two.
+        steps = ((found.data & 0xC0) != 0x80).astype(np.int64) + (found.data >= 0xF0)
+        offsets = np.concatenate([[0], np.cumsum(steps)])
+        begins, ends = offsets[begins], offsets[ends]
+    return hash_codes(units, begins, ends), ends - begins
+
+
+def _joined(codes: U32, lengths: Places, first: Places, last: Places) -> U32:
+    """The hash codes of runs of tokens, a space between two: as above, with a token as one term of the sum."""
+    ends = np.cumsum(lengths + 1) - 1  # of each token in the text that they would be, one space apart
+    size = int(ends[-1]) + 1 if ends.size else 0
+    rising, falling = powers(31, size), powers(_INVERSE, size)
+    terms = codes * falling[ends - 1]
+    sums = np.zeros(codes.size + 1, np.uint32)
+    np.cumsum(terms + np.uint32(_SPACE) * falling[ends], out=sums[1:], dtype=np.uint32)
+    return (sums[last] + terms[last] - sums[first]) * rising[ends[last] - 1]

@@ -1,0 +1,198 @@
+"""The methods that look through a window of bytes: Mod_n, Min_n, BSW_n (a set of fingerprints) and Sketch_n.
+
+A body of a set is its size (4 bytes; the uppermost bit says that the set was larger and these are its smallest) and
+its fingerprints, 8 bytes each, ascending. So the keys follow from it: the smallest `max_keys` of the fingerprints.
+Whatever a document shares with another, the smaller ones first, they meet in; a part meets its whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core import bands, chunking, shingles, sketches
+from gate.core.bands import Probes
+from gate.core.method import COUNT_BYTES, NO_LIMIT, Floats, Measures, Room, Signatures, stack, whole
+from gate.core.profile import Profile
+from gate.core.rabin import polynomial_of
+from gate.core.shingles import Features
+from gate.core.sketches import Windows
+from gate.core.text import Texts
+from gate.core.tokenizers import Hashes
+from gate.errors import ConfigError
+
+PRINT_BYTES = 8
+VALUE_BYTES = 4  # of Sketch_n
+MORE = 1 << 31
+CUT = MORE >> 24  # in the last byte of the count
+# With a hundred keys a document and more, 65,536 buckets would be crowded (`max_bucket`) at a million documents.
+FEW_KEYS = 64
+BUCKET_BITS = {True: 16, False: 20}
+
+
+def _bsw_n(of: Windows, profile: Profile, secret: bytes) -> Features:
+    if profile.chunks == "whole":
+        return chunking.whole_n(of, profile.sample, secret)
+    return chunking.smallest_n(of, profile.sample)
+
+
+SAMPLES: dict[str, Callable[[Windows, Profile, bytes], Features]] = {
+    "mod-n": lambda of, profile, _: sketches.mod_n(of, profile.sample),
+    "min-n": lambda of, profile, _: sketches.min_n(of, profile.sample + 1),  # one more tells whether there are more
+    "bsw-n": _bsw_n,
+}
+
+NAMES = (*SAMPLES, "sketch-n")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Mod_n, Min_n and BSW_n."""
+
+    profile: Profile
+    secret: bytes = b""
+    max_features: int = NO_LIMIT
+
+    @property
+    def most(self) -> int:
+        """Fingerprints that a body has room for."""
+        return self.profile.sample if self.profile.method == "min-n" else self.profile.max_prints
+
+    @property
+    def bucket_bits(self) -> int:
+        return BUCKET_BITS[self.profile.max_keys <= FEW_KEYS]
+
+    @property
+    def room(self) -> Room:
+        return Room(COUNT_BYTES, bands.print_tag_bytes(self.bucket_bits), PRINT_BYTES)
+
+    def sign(self, texts: Texts) -> Signatures:
+        every = _windows(texts, self.profile, self.secret)
+        seen = every.first(self.max_features)
+        sets = SAMPLES[self.profile.method](seen, self.profile, self.secret)
+        sizes = np.diff(sets.starts)
+        larger, kept = sizes > self.most, sets.first(self.most)
+        # All of a text's windows count for Min_n, which always keeps a few of many.
+        counted = every.counts if self.profile.method == "min-n" else sizes
+        capped = every.counts > self.max_features
+        if self.profile.method != "min-n":
+            capped |= larger
+        enough = (counted >= self.profile.min_features) & (sizes > 0)
+        flat = kept.hashes.astype("<u8").tobytes()
+        heads = (np.diff(kept.starts) + larger * MORE).astype("<u4").tobytes()
+        bounds = (kept.starts * PRINT_BYTES).tolist()
+        bodies = [
+            heads[COUNT_BYTES * i : COUNT_BYTES * (i + 1)] + flat[bounds[i] : bounds[i + 1]] if has else b""
+            for i, has in enumerate(enough.tolist())
+        ]
+        return Signatures(bodies, counted.tolist(), capped.tolist())
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        end = COUNT_BYTES + PRINT_BYTES * self.profile.max_keys
+        keys = [body[COUNT_BYTES:end] for body in bodies]
+        counts = np.fromiter(map(len, keys), np.int64, len(keys)) // PRINT_BYTES
+        rows = np.repeat(np.arange(len(bodies)), counts)
+        prints = np.frombuffer(b"".join(keys), "<u8").astype(np.uint64, copy=False)
+        return bands.print_postings(rows, prints, bucket_bits=self.bucket_bits)
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        return self.postings(bodies)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        both, left, right = self._shared(lefts, rights)
+        resemblance = both / np.maximum(left + right - both, 1.0)
+        if self.profile.method == "min-n":  # the smallest of a part tell nothing of the smallest of its whole
+            return Measures(resemblance=resemblance)
+        # Of two or three fingerprints, all may be shared by chance; sets that were not cut have the minimum anyway.
+        least = float(self.profile.min_features)
+        inside = [both / np.maximum(size, least) for size in (left, right)]
+        return Measures(resemblance=resemblance, left_in_right=inside[0], right_in_left=inside[1])
+
+    def _shared(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> tuple[Floats, Floats, Floats]:
+        """How many fingerprints the pairs share, and how many of either side were looked at."""
+        if not all(lefts) or not all(rights):
+            raise ValueError("a text with too few features has no body to compare")
+        found = np.zeros((3, len(lefts)))
+        uncut: dict[bytes, list[int]] = {}  # pairs of sets that were not cut, by the left one: it meets many
+        for i, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+            if (left[COUNT_BYTES - 1] | right[COUNT_BYTES - 1]) & CUT:
+                found[:, i] = sketches.shared_of_cut(_prints(left), _prints(right), self.most)
+            else:
+                uncut.setdefault(left, []).append(i)
+        for left, places in uncut.items():
+            one, others = _prints(left), [_prints(rights[i]) for i in places]
+            found[0, places] = sketches.shared_by_each(one, others)
+            found[1, places], found[2, places] = one.size, [other.size for other in others]
+        return found[0], found[1], found[2]
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """Sketch_n: 4 bytes of each of n minima; found by bands of their lowest bytes."""
+
+    profile: Profile
+    secret: bytes = b""
+    max_features: int = NO_LIMIT
+
+    @property
+    def room(self) -> Room:
+        tags = bands.band_tag_bytes(self.profile.bands, self.profile.rows)
+        return Room(VALUE_BYTES * self.profile.sample, tags)
+
+    def sign(self, texts: Texts) -> Signatures:
+        every = _windows(texts, self.profile, self.secret)
+        flat = sketches.sketch_n(every.first(self.max_features), self.profile.sample).astype("<u4").tobytes()
+        counts, width = every.counts, self.room.body
+        enough = counts >= self.profile.min_features
+        bodies = [flat[i * width : (i + 1) * width] if has else b"" for i, has in enumerate(enough.tolist())]
+        return Signatures(bodies, counts.tolist(), (counts > self.max_features).tolist())
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = stack(bodies)
+        lowest = table[:, : self.room.body : VALUE_BYTES]
+        return bands.band_postings(rows, lowest, bands=self.profile.bands, band_rows=self.profile.rows)
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        return self.postings(bodies)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        left, right = _values(whole(lefts)), _values(whole(rights))
+        return Measures(resemblance=np.count_nonzero(left == right, axis=1) / self.profile.sample)
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return None
+
+
+def check(profile: Profile) -> None:
+    """ConfigError where the parameters do not go together."""
+    problems = []
+    if profile.stream != "characters":
+        problems.append(
+            f"profile.stream: {profile.method} looks through a window of bytes and knows no {profile.stream}; set it "
+            'to "characters"'
+        )
+    if profile.method == "sketch-n" and profile.bands * profile.rows > profile.sample:
+        problems.append(
+            f"profile.bands x profile.rows: {profile.bands} x {profile.rows} rows need more than the {profile.sample} "
+            "values there are; lower bands or rows, or raise profile.sample"
+        )
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _windows(texts: Texts, profile: Profile, secret: bytes) -> Windows:
+    return sketches.windows(shingles.varied(texts, profile), profile.window, polynomial_of(secret))
+
+
+def _prints(body: bytes) -> Hashes:
+    return np.frombuffer(body, "<u8", offset=COUNT_BYTES).astype(np.uint64, copy=False)
+
+
+def _values(table: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(table).view("<u4")

@@ -1,0 +1,138 @@
+"""Documents of one batch meet each other before they meet the index.
+
+Claiming a whole batch at once would be sound, but copies inside it would all be appended before they see each
+other. So the first of each family goes ahead, and the others follow when it holds its ticket: they are then
+registered as duplicates and nothing of them is stored. Versions of one document go one after another.
+
+Within a family nobody overtakes, so that a verdict does not depend on how a stream was cut into batches: it is what it
+would be had the documents come one by one. (But for the strangers that a document is compared with; where versions
+replace each other, for documents that come together with the version that replaces what they are alike to; and for the
+group, where a document is alike to two strangers of an earlier batch, of whom the first had to wait there.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import compress
+
+import numpy as np
+
+from gate.core.bands import Probes
+from gate.core.distinct import standing_for
+from gate.core.method_registry import Method
+from gate.core.profile import Profile
+from gate.core.verify import alike
+from gate.index.protocol.claim import Claim, Index, Outcome
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits
+
+
+def alike_within(method: Method, profile: Profile, bodies: Sequence[bytes]) -> list[set[int]]:
+    """For each body, the earlier ones of the batch that it is alike to."""
+    earlier: list[set[int]] = [set() for _ in bodies]
+    kept, probes = _crowded(method.postings(bodies), method.probes(bodies))
+    if not len(kept):
+        return earlier
+    order = np.argsort(kept.keys, kind="stable")
+    keys, rows, tags = kept.keys[order], kept.rows[order], kept.tags[order]
+    first = np.searchsorted(keys, probes.keys, side="left")
+    counts = np.searchsorted(keys, probes.keys, side="right") - first
+    probe_of = np.repeat(np.arange(len(probes)), counts)
+    there = np.arange(len(probe_of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[probe_of]
+    left, right = probes.rows[probe_of], rows[there]
+    met = right < left
+    probe_of, there, left, right = probe_of[met], there[met], left[met], right[met]
+    close = np.bitwise_count(tags[there] ^ probes.tags[probe_of]) <= probes.radii[probe_of]
+    pairs = np.unique(left[close] * len(bodies) + right[close])
+    lefts, rights = (side.tolist() for side in np.divmod(pairs, len(bodies)))
+    if lefts:
+        found = alike(method.compare([bodies[i] for i in lefts], [bodies[i] for i in rights]), profile)
+        for i, j in compress(zip(lefts, rights, strict=True), found.tolist()):
+            earlier[i].add(j)
+    return earlier
+
+
+def _crowded(kept: Probes, probes: Probes) -> tuple[Probes, Probes]:
+    """Of the postings and probes of a batch those of buckets where a probe meets another document. Few do, and to find
+    which is several times faster than to look all of them up."""
+    mixed = np.concatenate([kept.keys, probes.keys]) * _MIX
+    buckets = standing_for(mixed, np.array([0, mixed.size]))
+    holding, asking = buckets[: len(kept)], buckets[len(kept) :]
+    size = np.bincount(holding, minlength=mixed.size)
+    owner = np.bincount(holding, weights=kept.rows, minlength=mixed.size)  # of a bucket of one posting
+    asked = np.flatnonzero((size[asking] > 1) | ((size[asking] == 1) & (owner[asking] != probes.rows)))
+    crowded = np.zeros(mixed.size, np.bool_)
+    crowded[asking[asked]] = True
+    return kept.only(np.flatnonzero(crowded[holding])), probes.only(asked)
+
+
+async def claim_batch(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
+    """Claim a batch in waves; the outcomes in the order of the claims."""
+    deliveries, contents = _firsts((c.document_id, c.content) for c in claims), _firsts(c.content for c in claims)
+    earlier = alike_within(method, profile, [claim.body for claim in claims])
+    family = _families(earlier, contents)
+    principals = profile.index == "principals"
+    outcomes: dict[int, Outcome] = {}
+    # Copies of something that is in the index: nothing of them enters, so nobody waits for them.
+    copies = {i for i, claim in enumerate(claims) if claim.empty}
+    remaining = sorted(set(deliveries))
+    while remaining:
+        wave: list[int] = []
+        waiting: list[int] = []
+        leaders: set[int] = set()
+        taken: set[str | bytes] = set()  # the documents of this wave, and the contents that are brought first by it
+        stopped: set[int] = set()  # the families in which somebody waits
+        halted = False  # a version waits for an earlier one: to whoever is alike to both, those behind it come later
+        for i in remaining:
+            name, content = claims[i].document_id, claims[i].content
+            follows = bool(principals and earlier[i] and earlier[i] & leaders)
+            halted = halted or name in taken
+            if halted or follows or content in taken or family[i] in stopped:
+                waiting.append(i)
+                stopped.add(family[i])
+            else:
+                wave.append(i)
+                if i not in copies:
+                    leaders.add(i)
+                if i not in copies or contents[i] == i:
+                    taken.add(content)
+            taken.add(name)
+        outcomes.update(zip(wave, await index.claim([claims[i] for i in wave]), strict=True))
+        if waiting and principals:
+            entered = {i: claims[i].document_id for i in leaders if outcomes[i].entered}
+            copies.update(
+                i
+                for i in waiting
+                if any(
+                    entered.get(j, claims[i].document_id) != claims[i].document_id for j in (*earlier[i], contents[i])
+                )
+            )
+            # A leader that is itself a copy of something older does not enter. Those that wait for it are often copies
+            # of the same: without a look at them they would go one by one.
+            vain = {family[i] for i in leaders if i not in entered}
+            astray = [i for i in waiting if family[i] in vain and i not in copies]
+            looks = await index.look([claims[i] for i in astray]) if astray else []
+            copies.update(i for i, outcome in zip(astray, looks, strict=True) if outcome.answer.similar)
+        remaining = waiting
+    return [outcomes[i] for i in deliveries]
+
+
+def _firsts(keys: Iterable[Hashable]) -> list[int]:
+    """For each key, where it stands first."""
+    first: dict[Hashable, int] = {}
+    return [first.setdefault(key, i) for i, key in enumerate(keys)]
+
+
+def _families(earlier: Sequence[set[int]], contents: Sequence[int]) -> list[int]:
+    """A number for each, the same for those that are linked by likeness or content, over however many others."""
+    family = list(range(len(earlier)))
+    members: dict[int, list[int]] = {}
+    for i, (mates, first) in enumerate(zip(earlier, contents, strict=True)):
+        if mates or first != i:
+            joined = {family[j] for j in mates} | {family[first]}
+            members[i] = [m for number in joined for m in members.pop(number, [number])]
+            if i not in joined:
+                members[i].append(i)
+            for member in members[i]:
+                family[member] = i
+    return family

@@ -1,0 +1,116 @@
+"""`gate.index.scan.Walk` of an index file: each batch is a short transaction of its own, by ranges of the keys."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gate.index.scan import BATCH, POSTINGS, Document, Triples, added
+from gate.index.sqlite.rows import COLUMNS, entry_of, held_by, record_of, records_of, signed, unsigned
+from gate.index.store import Keys, Record
+
+if TYPE_CHECKING:
+    from gate.index.sqlite.store import SqliteStore
+
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+
+_ENTRIES = f"SELECT {COLUMNS} FROM entries WHERE entry >= ? ORDER BY entry LIMIT ?"  # noqa: S608
+_ASTRAY = """
+SELECT entry, content FROM contents
+WHERE content > ? AND entry NOT IN (SELECT entry FROM entries) ORDER BY content LIMIT ?
+"""
+_DOCUMENTS = "SELECT DISTINCT document FROM held WHERE document > ? ORDER BY document LIMIT ?"
+_POSTINGS = """
+SELECT key, number, entry, tag FROM postings WHERE (key, number) > (?, ?) ORDER BY key, number LIMIT ?
+"""
+_MISSING = """
+SELECT asked.key FROM json_each(?) AS asked WHERE NOT EXISTS (
+    SELECT 1 FROM postings WHERE key = asked.value ->> 0 AND entry = asked.value ->> 1 AND tag = asked.value ->> 2)
+"""
+_RESTORE = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
+_HOLD = """
+INSERT INTO held (document, content, place, stamp, version, answer)
+VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4, ?5)
+"""
+
+
+class SqliteWalk:
+    """A friend of the store: it works on its connection, a transaction at a time."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._store._transaction("DEFERRED") as connection:
+            return connection.execute(query, values).fetchall()
+
+    async def entries(self) -> AsyncIterator[Sequence[Record]]:
+        first = LOWEST
+        while found := self._rows(_ENTRIES, first, BATCH):
+            yield list(map(record_of, found))
+            if found[-1][0] == HIGHEST:
+                break
+            first = found[-1][0] + 1
+        content = b""
+        while astray := self._rows(_ASTRAY, content, BATCH):
+            content = astray[-1][1]
+            yield [Record(unsigned(entry), content, (), b"", dead=True) for entry, content in astray]
+
+    async def documents(self) -> AsyncIterator[Sequence[Document]]:
+        last = ""
+        while True:
+            with self._store._transaction("DEFERRED") as connection:
+                names = [name for (name,) in connection.execute(_DOCUMENTS, (last, BATCH))]
+                found = [Document(name, held_by(connection, name)) for name in names]
+            if not found:
+                return
+            yield found
+            last = names[-1]
+
+    async def postings(self) -> AsyncIterator[Triples]:
+        key, number = LOWEST, 0
+        while rows := self._rows(_POSTINGS, key, number, POSTINGS):
+            key, number = rows[-1][:2]
+            keys, _, entries, tags = np.array(rows, np.int64).T.astype(np.uint64)
+            yield keys, entries, tags
+
+    async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> Triples:
+        columns = (column.view(np.int64).tolist() for column in (keys, entries, tags))
+        asked = json.dumps(list(zip(*columns, strict=True)))
+        places = np.array([place for (place,) in self._rows(_MISSING, asked)], np.int64)
+        return keys[places], entries[places], tags[places]
+
+    async def restore(self, records: Sequence[Record]) -> list[Record]:
+        with self._store._transaction("IMMEDIATE") as connection:
+            return [_restore(connection, record) for record in records]
+
+    async def restore_documents(self, documents: Sequence[Document]) -> list[Document]:
+        with self._store._transaction("IMMEDIATE") as connection:
+            for name, held in documents:
+                there = held_by(connection, name)
+                for one in added(there, held)[len(there) :]:
+                    connection.execute(_HOLD, (name, one.content, signed(one.stamp), one.version, one.answer))
+            return [Document(name, held_by(connection, name)) for name, _ in documents]
+
+    async def pass_ticket(self, ticket: int) -> None:
+        with self._store._transaction("IMMEDIATE") as connection:
+            connection.execute("UPDATE counters SET value = MAX(value, ?) WHERE name = 'tickets'", (ticket,))
+
+
+def _restore(connection: sqlite3.Connection, record: Record) -> Record:
+    standing = entry_of(connection, record.content)
+    if standing is None:
+        standing = record.entry
+        connection.execute("INSERT INTO contents VALUES (?, ?)", (record.content, signed(record.entry)))
+    if standing == record.entry:
+        fields = (signed(record.entry), record.content, json.dumps(record.holders, default=tuple), record.body)
+        registration = (record.ticket, signed(record.duplicate_of), record.dead)
+        connection.execute(_RESTORE, (*fields, *registration))
+    there = records_of(connection, [standing]).get(standing, record)
+    if there.content != record.content:
+        raise ValueError(f"entry {record.entry} is in use; an entry's number is never used twice")
+    return there

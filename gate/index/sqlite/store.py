@@ -1,0 +1,340 @@
+"""The index in one SQLite file: durable, and shared by the processes of one machine.
+
+    held      (document, content)  -> version, answer, stamp, place in the order of arrival
+    contents  content              -> entry
+    entries   entry                -> the record, its holders as JSON: one row, so a record is whole or absent
+    postings  (key, number)        -> entry, tag; numbered in the order of appending
+    counters  tickets, postings
+    meta      format, profile, digest
+
+Each primitive is one transaction of a write-ahead log, so a process may be killed at any moment: what was acknowledged
+is there, and nothing half-written is ever read. With `sync="normal"` a power loss may take the last transactions but
+never the file; `sync="full"` waits for the disk at every write and loses nothing. The file has to be on a local disk:
+the log's shared memory does not work over a network file system.
+
+Postings carry a running number for two reasons: a bucket's oldest are its first, which is what a cap keeps; and a mark
+is simply the last number at the time of the read, so a read `since` it is a range of the key, right whatever was
+withdrawn meanwhile.
+
+SQLite integers are signed: 64-bit keys, entries and tags are stored as the signed number of the same bits.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+import numpy as np
+
+from gate.errors import ConfigError
+from gate.index.sqlite.connection import atomic, translated, use_log
+from gate.index.sqlite.rows import entry_of, held_by, records_of, signed
+from gate.index.sqlite.scan import SqliteWalk
+from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+
+FORMAT = 1
+BUSY_MILLISECONDS = 10_000  # a batch's transaction takes tens of milliseconds: beyond this, somebody hangs
+CACHE_KIBIBYTES = 65_536
+CHECKPOINT_PAGES = 16_384  # 64 MB of log: postings fall on random pages, and a rare checkpoint writes each page once
+
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE held (document TEXT NOT NULL, content BLOB NOT NULL, place INTEGER NOT NULL, stamp INTEGER NOT NULL,
+    version TEXT, answer BLOB, PRIMARY KEY (document, content)) WITHOUT ROWID;
+CREATE TABLE contents (content BLOB PRIMARY KEY, entry INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (entry INTEGER PRIMARY KEY, content BLOB NOT NULL, holders TEXT NOT NULL, body BLOB NOT NULL,
+    ticket INTEGER NOT NULL DEFAULT 0, duplicate_of INTEGER NOT NULL DEFAULT 0, dead INTEGER NOT NULL DEFAULT 0,
+    appended INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE postings (key INTEGER NOT NULL, number INTEGER NOT NULL, entry INTEGER NOT NULL, tag INTEGER NOT NULL,
+    PRIMARY KEY (key, number)) WITHOUT ROWID;
+INSERT INTO counters VALUES ('tickets', 0), ('postings', 0);
+"""
+
+_HOLD = """
+INSERT INTO held (document, content, place, stamp, version)
+VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4)
+"""
+_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
+_READ = """
+SELECT asked.key, postings.entry, postings.tag FROM json_each(?1) AS asked
+CROSS JOIN postings ON postings.key = asked.value AND postings.number > ?2 LIMIT ?3
+"""
+_READ_ONE = "SELECT ?, entry, tag FROM postings WHERE key = ? AND number > ? ORDER BY number LIMIT ?"
+_NOT_APPENDED = "SELECT entry FROM entries WHERE NOT appended AND entry IN (SELECT value FROM json_each(?))"
+_APPEND = "INSERT INTO postings VALUES (?, ?, ?, ?)"
+_APPEND_IF_ABSENT = """
+INSERT INTO postings SELECT ?1, ?2, ?3, ?4
+WHERE NOT EXISTS (SELECT 1 FROM postings WHERE key = ?1 AND entry = ?3 AND tag = ?4)
+"""
+_UNPOINT = """
+DELETE FROM contents WHERE entry = ?1 AND content = (SELECT content FROM entries WHERE entry = ?1 AND dead)
+"""
+_COUNTS = """
+SELECT (SELECT COUNT(DISTINCT document) FROM held), (SELECT COUNT(*) FROM contents), (SELECT COUNT(*) FROM entries),
+    TOTAL(size), COUNT(*), COALESCE(MAX(size), 0), (SELECT value FROM counters WHERE name = 'tickets')
+FROM (SELECT COUNT(*) AS size FROM postings GROUP BY key)
+"""
+
+
+class SqliteStore:
+    """`gate.index.store.Store` in a file. Threads may share it: a lock gives the connection to one at a time."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        digest: str,
+        profile_ref: str,
+        max_bucket: int = 4096,
+        sync: Literal["normal", "full"] = "normal",
+        busy_milliseconds: int = BUSY_MILLISECONDS,
+    ) -> None:
+        self.path = Path(path)
+        self._limit = max_bucket
+        self._lock = Lock()
+        if not self.path.parent.is_dir():
+            raise ConfigError(f"{self.path.parent} is not a directory: create it, or name another index file")
+        with translated(self.path, opening=True):
+            self._connection = sqlite3.connect(
+                self.path, timeout=busy_milliseconds / 1000, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._open(digest, profile_ref, sync, busy_milliseconds)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _open(self, digest: str, profile_ref: str, sync: str, busy_milliseconds: int) -> None:
+        run = self._connection.execute
+        tables = {name for (name,) in run("SELECT name FROM sqlite_master")}
+        if tables and "meta" not in tables:
+            raise ConfigError(f"{self.path} is a SQLite file but not an index: name another file")
+        use_log(self._connection, wait_seconds=busy_milliseconds / 1000)
+        run(f"PRAGMA synchronous = {sync}")
+        run(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
+        run(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        with atomic(self._connection, "IMMEDIATE"):
+            if not run("SELECT 1 FROM sqlite_master").fetchone():
+                for statement in _SCHEMA.split(";"):
+                    run(statement)
+                made = {"format": str(FORMAT), "profile": profile_ref, "digest": digest}
+                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", made.items())
+            meta = dict(run("SELECT name, value FROM meta"))
+        if meta["format"] != str(FORMAT):
+            raise ConfigError(
+                f"{self.path} has index format {meta['format']} and this version reads format {FORMAT}: "
+                "use the version that wrote it, or a new file and replay the documents into it"
+            )
+        if (meta["profile"], meta["digest"]) != (profile_ref, digest):
+            same = meta["profile"] == profile_ref
+            raise ConfigError(
+                f"{self.path} was made under profile {meta['profile']} (digest {meta['digest']}), and this is "
+                f"{profile_ref} (digest {digest}): signatures of two profiles cannot be compared. "
+                + ("The profile or its secret changed: give it a new version, or undo the change. " if same else "")
+                + "To migrate, name a new file and replay the documents into it; the old file stays as it is"
+            )
+
+    @contextmanager
+    def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[sqlite3.Connection]:
+        with self._lock, translated(self.path), atomic(self._connection, kind) as connection:
+            yield connection
+
+    async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+        with self._transaction("IMMEDIATE") as connection:
+            return [_enrol(connection, wish) for wish in wishes]
+
+    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
+        after, asked = since or 0, keys.view(np.int64).tolist()
+        enough = 16 * len(keys) + 4 * self._limit  # more rows than that: a bucket is far too long to be fetched whole
+        with self._transaction("DEFERRED") as connection:
+            [(mark,)] = connection.execute("SELECT value FROM counters WHERE name = 'postings'")
+            rows = connection.execute(_READ, (json.dumps(asked), after, enough)).fetchall()
+            if len(rows) == enough:
+                each = (
+                    connection.execute(_READ_ONE, (place, key, after, self._limit + 1))
+                    for place, key in enumerate(asked)
+                )
+                rows = list(chain.from_iterable(each))
+        found = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
+        counts = np.bincount(found[:, 0], minlength=len(keys))
+        capped = counts > self._limit
+        if capped.any():
+            rank = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+            found, counts = found[rank < self._limit], np.minimum(counts, self._limit)
+        return Postings(counts, found[:, 1].astype(np.uint64), found[:, 2].astype(np.uint64), mark, capped)
+
+    async def records(self, entries: Sequence[int]) -> list[Record | None]:
+        with self._transaction("DEFERRED") as connection:
+            found = records_of(connection, entries)
+        return list(map(found.get, entries))
+
+    async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
+        columns = (column.view(np.int64).tolist() for column in (keys, entries, tags))
+        postings = list(dict.fromkeys(zip(*columns, strict=True)))
+        owners = json.dumps(list({entry for _, entry, _ in postings}))
+        with self._transaction("IMMEDIATE") as connection:
+            # Only an entry that has appended before can have a posting already; for others the bucket is not searched.
+            new = {entry for (entry,) in connection.execute(_NOT_APPENDED, (owners,))}
+            [(last,)] = connection.execute("SELECT value FROM counters WHERE name = 'postings'")
+            numbered = [(key, last + n, entry, tag) for n, (key, entry, tag) in enumerate(postings, 1)]
+            connection.executemany(_APPEND, (row for row in numbered if row[2] in new))
+            connection.executemany(_APPEND_IF_ABSENT, (row for row in numbered if row[2] not in new))
+            connection.executemany("UPDATE entries SET appended = 1 WHERE entry = ?", [(entry,) for entry in new])
+            connection.execute("UPDATE counters SET value = value + ? WHERE name = 'postings'", (len(postings),))
+
+    async def draw(self, count: int) -> int:
+        with self._transaction("IMMEDIATE") as connection:
+            connection.execute("UPDATE counters SET value = value + ? WHERE name = 'tickets'", (count,))
+            [(last,)] = connection.execute("SELECT value FROM counters WHERE name = 'tickets'")
+        return int(last) - count + 1
+
+    async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
+        if any(one.ticket and one.duplicate_of for one in registrations):
+            raise ValueError("a registration is a ticket or a duplicate, not both")
+        with self._transaction("IMMEDIATE") as connection:
+            connection.executemany(
+                "UPDATE entries SET ticket = ?, duplicate_of = ? "
+                "WHERE entry = ? AND NOT dead AND ticket = 0 AND duplicate_of = 0",
+                [(one.ticket, signed(one.duplicate_of), signed(one.entry)) for one in registrations],
+            )
+            found = records_of(connection, [one.entry for one in registrations])
+        standing = (found.get(one.entry) for one in registrations)
+        return [None if record is None or record.dead else record for record in standing]
+
+    async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
+        with self._transaction("IMMEDIATE") as connection:
+            return [_remember(connection, *memory) for memory in memories]
+
+    async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
+        with self._transaction("DEFERRED") as connection:
+            return [entry_of(connection, content) for content in contents]
+
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+        with self._transaction("DEFERRED") as connection:
+            return [held_by(connection, document_id) for document_id in document_ids]
+
+    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+        with self._transaction("IMMEDIATE") as connection:
+            voided = [(VOID, document_id) for document_id in document_ids]
+            connection.executemany("UPDATE held SET answer = ? WHERE document = ?", voided)
+            return [held_by(connection, document_id) for document_id in document_ids]
+
+    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
+        with self._transaction("IMMEDIATE") as connection:
+            return [_disown(connection, entry, document_id) for entry, document_id in holdings]
+
+    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+        with self._transaction("IMMEDIATE") as connection:
+            numbers = [(signed(entry),) for entry in entries]
+            connection.executemany("UPDATE entries SET dead = 1 WHERE entry = ?", numbers)
+            found = records_of(connection, entries)
+        return list(map(found.get, entries))
+
+    async def withdraw(self, keys: Keys, entries: Keys) -> None:
+        rows = zip(keys.view(np.int64).tolist(), entries.view(np.int64).tolist(), strict=True)
+        with self._transaction("IMMEDIATE") as connection:
+            connection.executemany("DELETE FROM postings WHERE key = ? AND entry = ?", rows)
+
+    async def erase(self, entries: Sequence[int]) -> None:
+        numbers = [(signed(entry),) for entry in entries]
+        with self._transaction("IMMEDIATE") as connection:
+            connection.executemany(_UNPOINT, numbers)
+            connection.executemany("DELETE FROM entries WHERE entry = ? AND dead", numbers)
+
+    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
+        gone = [(document_id, one.content, signed(one.stamp)) for document_id, held in holdings for one in held]
+        with self._transaction("IMMEDIATE") as connection:
+            connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", gone)
+            return [not held_by(connection, document_id) for document_id, _ in holdings]
+
+    def walk(self) -> SqliteWalk:
+        return SqliteWalk(self)
+
+    async def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    async def info(self) -> dict[str, int]:
+        """Counts, and the bytes of the file and of its log. Walks the whole index."""
+        names = ("documents", "contents", "entries", "postings", "buckets", "largest_bucket", "tickets")
+        with self._transaction("DEFERRED") as connection:
+            [row] = connection.execute(_COUNTS)
+        counts = {name: int(value) for name, value in zip(names, row, strict=True)}
+        log = self.path.with_name(self.path.name + "-wal")
+        return counts | {
+            "bytes_file": self.path.stat().st_size,
+            "bytes_log": log.stat().st_size if log.exists() else 0,
+        }
+
+
+def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
+    document_id, version, content, entry, body, share = wish
+    run, number = connection.execute, signed(entry)
+    held = held_by(connection, document_id)
+    others = tuple(one.content for one in held if one.content != content)
+    mine = next((one for one in held if one.content == content), None)
+    stamp = entry
+    if mine is None:
+        run(_HOLD, (document_id, content, number, version))
+    elif mine.answer:
+        return Standing(None, mine.answer, others, mine.stamp)
+    elif mine.answer == VOID:
+        run(_STAMP, (number, document_id, content))
+    else:
+        stamp = mine.stamp
+    holder = Holder(document_id, version)
+    standing = entry_of(connection, content)
+    if standing is None:
+        record = Record(entry, content, (holder,), body)
+        fields = (number, content, json.dumps(record.holders, default=tuple), body)
+        try:
+            run("INSERT INTO entries (entry, content, holders, body) VALUES (?, ?, ?, ?)", fields)
+        except sqlite3.IntegrityError as exc:
+            raise ValueError(f"entry {entry} is in use; an entry's number is never used twice") from exc
+        run("INSERT INTO contents VALUES (?, ?)", (content, number))
+    else:
+        record = records_of(connection, [standing])[standing]
+        if share and not record.dead and all(one.document_id != document_id for one in record.holders):
+            record = _keep(connection, record._replace(holders=(*record.holders, holder)))
+    return Standing(record, None, others, stamp)
+
+
+def _remember(
+    connection: sqlite3.Connection,
+    document_id: str,
+    content: bytes,
+    answer: bytes,
+    replacing: bytes | None,
+    stamp: int | None,
+) -> bytes | None:
+    kept = connection.execute(
+        "UPDATE held SET answer = ?1 "
+        "WHERE document = ?2 AND content = ?3 AND answer IS ?4 AND stamp = COALESCE(?5, stamp)",
+        (answer, document_id, content, replacing, None if stamp is None else signed(stamp)),
+    )
+    if kept.rowcount:
+        return answer
+    found = connection.execute("SELECT answer FROM held WHERE document = ? AND content = ?", (document_id, content))
+    row: tuple[bytes | None] | None = found.fetchone()
+    return row[0] if row else None
+
+
+def _disown(connection: sqlite3.Connection, entry: int, document_id: str) -> Record | None:
+    record = records_of(connection, [entry]).get(entry)
+    if record is None or record.dead:
+        return record
+    left = tuple(holder for holder in record.holders if holder.document_id != document_id)
+    return _keep(connection, record._replace(holders=left or record.holders, dead=not left))
+
+
+def _keep(connection: sqlite3.Connection, record: Record) -> Record:
+    row = (json.dumps(record.holders, default=tuple), record.dead, signed(record.entry))
+    connection.execute("UPDATE entries SET holders = ?, dead = ? WHERE entry = ?", row)
+    return record

@@ -1,0 +1,1 @@
+"""Tools around an index on any backend: audit, repair, export and import."""

@@ -1,0 +1,259 @@
+"""See that an index is whole. It may be done beside gates that work on the index, and stop anywhere.
+
+What others are doing just now looks like a fault for a moment: a delete that has not cleared its entry yet, a document
+that was deleted while it was checked in. So whatever looks wrong is looked at again, after all the rest of its kind and
+a pause, and only what is wrong then too is called a fault (`gate.index.tools.findings`); how each is mended is in
+`gate.index.tools.repair`.
+
+Not at fault, but told: entries without a registration (of check-ins that go on now, or were never finished), copies of
+what is gone (they are judged anew at their next check-in), documents that were never answered.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core.method_registry import Method
+from gate.core.profile import Profile
+from gate.core.stored_verdict import decode_answer
+from gate.errors import Stale
+from gate.index.scan import Document, Triples, Walkable
+from gate.index.store import Held, Keys, Record
+from gate.index.tools.findings import Fault, Finding, Note, Report
+from gate.index.tools.repair import Mender
+from gate.model import Relation
+
+SUSPECTS = 4096  # that wait for their second look at most
+EXAMPLES = 10  # of each fault, for people
+
+T = TypeVar("T")
+Pause = Callable[[], Awaitable[None]]
+Progress = Callable[[str, int], None]
+
+
+async def no_pause() -> None:
+    """For an index that nobody else works on."""
+
+
+async def audit(
+    store: Walkable,
+    method: Method,
+    profile: Profile,
+    *,
+    fix: bool = False,
+    pause: Pause = no_pause,
+    progress: Progress = lambda what, count: None,
+) -> Report:
+    """Look at everything; with `fix`, mend what is wrong."""
+    while True:
+        work = _Audit(store, method, profile, fix=fix, pause=pause, progress=progress)
+        try:
+            # In this order: what mending one part leaves behind is found in the next.
+            await work.entries()
+            await work.documents()
+            await work.postings()
+        except Stale:
+            continue  # a generation of the index began or ended underneath
+        return work.report
+
+
+class _Audit:
+    def __init__(
+        self, store: Walkable, method: Method, profile: Profile, *, fix: bool, pause: Pause, progress: Progress
+    ) -> None:
+        self.report = Report()
+        self._store = store
+        self._walk = store.walk()
+        self._mender = Mender(store, method)
+        self._profile = profile
+        self._fix = fix
+        self._pause = pause
+        self._progress = progress
+
+    async def _settle(
+        self,
+        batches: AsyncIterator[T],
+        look: Callable[[T], Awaitable[list[Finding]]],
+        look_again: Callable[[Sequence[Finding]], Awaitable[list[Finding]]],
+    ) -> None:
+        """Look at each batch, and again at what was suspicious."""
+        suspects: dict[Finding, None] = {}
+        async for batch in batches:
+            suspects.update(dict.fromkeys(await look(batch)))
+            if len(suspects) >= SUSPECTS:
+                await self._confirm(list(suspects), look_again)
+                suspects = {}
+        await self._confirm(list(suspects), look_again)
+
+    async def _confirm(
+        self, suspects: list[Finding], look_again: Callable[[Sequence[Finding]], Awaitable[list[Finding]]]
+    ) -> None:
+        if not suspects:
+            return
+        await self._pause()
+        again = set(await look_again(suspects))
+        found = [finding for finding in suspects if finding in again]
+        by_fault: dict[Fault, list[Finding]] = defaultdict(list)
+        for finding in found:
+            by_fault[finding.fault].append(finding)
+        for fault, findings in by_fault.items():
+            self.report.found[fault] += len(findings)
+            shown = self.report.examples[fault]
+            shown += map(str, findings[: EXAMPLES - len(shown)])
+            if self._fix:
+                await self._mender.mend(fault, findings)
+                self.report.mended[fault] += len(findings)
+
+    def _looked_at(self, what: str, count: int) -> None:
+        self.report.looked_at[what] += count
+        self._progress(what, self.report.looked_at[what])
+
+    # Entries.
+
+    async def entries(self) -> None:
+        highest = 0
+
+        async def look(records: Sequence[Record]) -> list[Finding]:
+            nonlocal highest
+            self._looked_at("entries", len(records))
+            highest = max(highest, *(record.ticket for record in records), 0)
+            await self._note_entries([record for record in records if not record.dead])
+            return await self._wrong_entries(records)
+
+        await self._settle(self._walk.entries(), look, self._wrong_entries_still)
+        if await self._store.draw(0) <= highest:
+            self.report.found[Fault.TICKETS] += 1
+            if self._fix:
+                await self._walk.pass_ticket(highest)
+                self.report.mended[Fault.TICKETS] += 1
+
+    async def _note_entries(self, living: Sequence[Record]) -> None:
+        self.report.notes[Note.WAITING] += sum(not record.registered for record in living)
+        originals = {record.duplicate_of for record in living if record.duplicate_of}
+        there = await self._mender.living(originals)
+        gone = originals - there.keys()
+        self.report.notes[Note.FREED] += sum(record.duplicate_of in gone for record in living)
+
+    async def _wrong_entries(self, records: Sequence[Record]) -> list[Finding]:
+        found = [Finding(Fault.UNFINISHED, one.entry, one.content) for one in records if one.dead]
+        living = [record for record in records if not record.dead]
+        found += [Finding(Fault.BROKEN, one.entry, one.content) for one in living if not self._mender.is_whole(one)]
+        sound = [record for record in living if self._mender.is_whole(record)]
+
+        _, unlisted, _ = await self._walk.missing(*self._mender.postings_of([one for one in sound if one.ticket]))
+        found += [Finding(Fault.UNLISTED, entry) for entry in np.unique(unlisted).tolist()]
+
+        led_to = await self._store.contents([record.content for record in sound])
+        found += [
+            Finding(Fault.UNREACHABLE, record.entry, record.content)
+            for record, entry in zip(sound, led_to, strict=True)
+            if entry != record.entry
+        ]
+        holdings = [(holder.document_id, record) for record in sound for holder in record.holders]
+        held = await self._store.documents([document_id for document_id, _ in holdings])
+        found += [
+            Finding(Fault.UNHELD, record.entry, record.content, document_id)
+            for (document_id, record), contents in zip(holdings, held, strict=True)
+            if all(one.content != record.content for one in contents)
+        ]
+        return found
+
+    async def _wrong_entries_still(self, suspects: Sequence[Finding]) -> list[Finding]:
+        return await self._wrong_entries(await self._mender.records(suspects))
+
+    # Documents.
+
+    async def documents(self) -> None:
+        async def look(documents: Sequence[Document]) -> list[Finding]:
+            self._looked_at("documents", len(documents))
+            self.report.notes[Note.UNANSWERED] += sum(not one.answer for _, held in documents for one in held)
+            return await self._wrong_documents(documents)
+
+        async def look_again(suspects: Sequence[Finding]) -> list[Finding]:
+            names = list(dict.fromkeys(finding.document_id for finding in suspects))
+            held = await self._store.documents(names)
+            return await self._wrong_documents(list(map(Document, names, held)))
+
+        await self._settle(self._walk.documents(), look, look_again)
+
+    async def _wrong_documents(self, documents: Sequence[Document]) -> list[Finding]:
+        """Documents that passed, and are not in the index for it. One that was refused, or taken back, need not be; and
+        an empty one may be there in another's name."""
+        passed = [(name, one) for name, held in documents for one in held if _relation_passed(one)]
+        entries = await self._store.contents([one.content for _, one in passed])
+        living = await self._mender.living({entry for entry in entries if entry})
+        lost: list[Finding] = []
+        there: set[str] = set()
+        for (document_id, one), entry in zip(passed, entries, strict=True):
+            record = living.get(entry or 0)
+            if _relation_passed(one) is Relation.EMPTY or (
+                record is not None and any(holder.document_id == document_id for holder in record.holders)
+            ):
+                there.add(document_id)
+            else:
+                lost.append(Finding(Fault.LOST, content=one.content, document_id=document_id))
+        if self._profile.revisions == "replace":
+            # Earlier versions were taken out when a later one passed; that one is there, or about to be.
+            there |= {name for name, held in documents if not all(one.answer for one in held)}
+            lost = list({finding.document_id: finding for finding in lost if finding.document_id not in there}.values())
+        return lost
+
+    # Postings.
+
+    async def postings(self) -> None:
+        async def look(batch: Triples) -> list[Finding]:
+            self._looked_at("postings", len(batch[0]))
+            return await self._wrong_postings(*batch)
+
+        async def look_again(suspects: Sequence[Finding]) -> list[Finding]:
+            columns = ([one.key for one in suspects], [one.entry for one in suspects], [one.tag for one in suspects])
+            keys, entries, tags = (np.array(column, np.uint64) for column in columns)
+            gone = _mixed(*await self._walk.missing(keys, entries, tags))
+            there = ~np.isin(_mixed(keys, entries, tags), gone)
+            return await self._wrong_postings(keys[there], entries[there], tags[there])
+
+        await self._settle(self._walk.postings(), look, look_again)
+
+    async def _wrong_postings(self, keys: Keys, entries: Keys, tags: Keys) -> list[Finding]:
+        """Postings of nobody, of copies, and in buckets where their entry has none to be. A second tag in the right
+        bucket is left alone: it does no harm, and to withdraw it would take the right one away for a moment."""
+        numbers = np.unique(entries).tolist()
+        records = dict(zip(numbers, await self._store.records(numbers), strict=True))
+        known = [record for record in records.values() if record is not None and not record.dead]
+        owners = [one for one in known if not one.duplicate_of and self._mender.is_whole(one)]
+        due_keys, due_entries, _ = self._mender.postings_of(owners)
+        owned = _among(entries, [one.entry for one in owners])
+        wrong = {
+            Fault.ORPHANED: _among(entries, [entry for entry in numbers if records[entry] is None]),
+            Fault.MISPLACED: owned & ~np.isin(_mixed(keys, entries), _mixed(due_keys, due_entries)),
+            Fault.SPARE: _among(entries, [one.entry for one in known if one.duplicate_of]),
+        }
+        return [
+            Finding(fault, int(entries[row]), key=int(keys[row]), tag=int(tags[row]))
+            for fault, rows in wrong.items()
+            for row in np.flatnonzero(rows).tolist()
+        ]
+
+
+def _relation_passed(held: Held) -> Relation | None:
+    """The relation by which a document passed; None: it was refused, or has no answer."""
+    answer = decode_answer(held.answer) if held.answer else None
+    return None if answer is None or answer.similar else answer.relation
+
+
+def _among(entries: Keys, some: Sequence[int]) -> NDArray[np.bool_]:
+    return np.isin(entries, np.array(some, np.uint64))
+
+
+def _mixed(*columns: Keys) -> Keys:
+    """One number for each row, the same for equal rows only, but for a chance of one in 2^64."""
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed

@@ -1,0 +1,276 @@
+"""The similarity index: Java's hashes, the fourteen sums, and that whatever is alike shares a bucket."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gate.core import java_string_hash, rabin_sequence
+from gate.core.method_registry import method_of
+from gate.core.profile import Profile
+from gate.core.rabin import polynomial_of
+from gate.core.shingles import Features
+from gate.core.similarity_index import MOST, MOST_WORDS, SimilarityIndex, buckets, likeness, numbers
+from gate.core.text import normalise
+from gate.core.verify import alike
+from gate.errors import ConfigError
+from tests.core import reference
+from tests.core import reference_similarity_index as plain
+from tests.core.samples import WRITTEN, any_texts, batches
+
+METHODS = st.integers(1, 14)
+PROFILES = st.builds(
+    Profile,
+    name=st.just("p"),
+    method=st.just("simindex"),
+    stream=st.sampled_from(["characters", "words", "soundex"]),
+    gram=st.integers(2, 9),
+    drop_stop_words=st.booleans(),
+    drop_vowels=st.booleans(),
+    drop_repeats=st.booleans(),
+    mask_numbers=st.booleans(),
+    si_method=METHODS,
+    si_window=st.integers(1, 12),
+    min_features=st.sampled_from([1, 8]),
+    resemblance=st.just(0.7),
+).filter(lambda profile: profile.si_method != 13 or profile.stream != "characters")
+codes = st.lists(st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3)), max_size=40)
+
+
+def packed(batch: list[list[int]]) -> Features:
+    starts = np.cumsum([0, *map(len, batch)], dtype=np.int64)
+    return Features(np.array([value % 2**32 for one in batch for value in one], np.uint64), starts)
+
+
+def body_of(number: int) -> bytes:
+    return number.to_bytes(8, "little", signed=True)
+
+
+# Java's hashes
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("hello", 99162322), ("a", 97), ("Aa", 2112), ("BB", 2112), ("the quick brown fox", 1302335171),
+     ("polygenelubricants", -(2**31)), ("\U0001f44d", 1772464), ("F600 S600 A530 S150", -829053509)],
+)  # fmt: skip
+def test_hash_codes_are_those_of_java(text: str, code: int) -> None:
+    units = np.frombuffer(text.encode("utf-16-le"), "<u2")
+    [found] = java_string_hash.hash_codes(units, np.array([0]), np.array([units.size])).view(np.int32).tolist()
+    assert found == plain.hash_code(text) == code
+
+
+@given(st.text(max_size=50), st.data())
+def test_the_hash_code_of_any_stretch_is_that_of_its_string(text: str, data: st.DataObject) -> None:
+    units = plain.units_of(text)
+    if not units:
+        return
+    begin = data.draw(st.integers(0, len(units) - 1))
+    end = data.draw(st.integers(begin + 1, len(units)))
+    raw = np.frombuffer(text.encode("utf-16-le"), "<u2")
+    found = java_string_hash.hash_codes(raw, np.array([begin]), np.array([end])).view(np.int32)
+    assert found.tolist() == [plain.hash_code("".join(units[begin:end]))]
+
+
+def test_powers_go_on_where_they_are_products_of_two() -> None:
+    found = java_string_hash.powers(31, 9000)
+    assert [int(found[i]) for i in (0, 1, 4095, 4096, 8999)] == [pow(31, i, 2**32) for i in (0, 1, 4095, 4096, 8999)]
+
+
+@given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
+def test_the_hashes_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
+    found = java_string_hash.features(normalise(batch), profile, secret, gram=1 if profile.si_method == 13 else None)
+    expected = [plain.prints(reference.normalise(text), profile, secret) for text in batch]
+    assert found.starts.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+    assert found.hashes.astype(np.uint32).view(np.int32).tolist() == [code for one in expected for code in one]
+
+
+# The fourteen sums
+
+
+@given(st.lists(codes, max_size=5), METHODS, st.integers(2, 5), st.integers(1, 9))
+@example([[], [25], [], [1, 2, 3], [50, -50], []], 3, 2, 1)
+@example([[7], [], [1, 1, 0], [0, 0, 0, 0], [3] * 9], 5, 2, 4)
+def test_the_numbers_of_a_batch_are_those_of_the_definition(
+    batch: list[list[int]], method: int, gram: int, window: int
+) -> None:
+    found = numbers(packed(batch), method, gram=gram, window=window)
+    assert found.tolist() == [plain.number(one, method, gram=gram, window=window) for one in batch]
+
+
+@pytest.mark.parametrize("method", range(1, 15))
+def test_documents_longer_than_a_sketch_are_cut_as_the_definition_says(method: int) -> None:
+    draw = np.random.default_rng(method)
+    batch = [draw.integers(-(2**31), 2**31, size).tolist() for size in (MOST - 1, MOST + 300, 0, 2 * MOST)]
+    batch.append(draw.integers(0, 2 * MOST_WORDS, 5 * MOST_WORDS).tolist())
+    found = numbers(packed(batch), method, gram=4, window=25)
+    assert found.tolist() == [plain.number(one, method, gram=4, window=25) for one in batch]
+
+
+def test_a_super_shingle_hashes_as_java_hashes_an_array() -> None:
+    assert numbers(packed([[1, -2, 3]]), 14, gram=3, window=1).tolist() == [30693]
+
+
+@given(st.lists(codes, max_size=5), st.sampled_from([b"", b"secret"]))
+def test_a_rabin_hash_is_the_rest_of_a_long_division(batch: list[list[int]], secret: bytes) -> None:
+    features = packed(batch)
+    found = rabin_sequence.fingerprints(features.hashes.astype(np.uint32), features.starts, secret)
+    polynomial = 1 << 64 | polynomial_of(secret)
+    assert found.view(np.int64).tolist() == [plain.rabin(one, polynomial) for one in batch]
+
+
+@given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
+def test_the_bodies_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
+    signed = method_of(profile, secret).sign(normalise(batch))
+    polynomial = 1 << 64 | polynomial_of(secret)
+    normal = [reference.normalise(text) for text in batch]
+    assert signed.bodies == [plain.body(text, profile, secret, polynomial) for text in normal]
+    assert signed.features == [len(plain.prints(text, profile, secret)) for text in normal]
+
+
+@given(any_texts, batches, batches, PROFILES)
+def test_a_text_is_signed_alike_in_any_company(
+    text: str, before: list[str], after: list[str], profile: Profile
+) -> None:
+    method = method_of(profile)
+    together = method.sign(normalise([*before, text, *after]))
+    assert together.bodies[len(before)] == method.sign(normalise([text])).bodies[0]
+
+
+def test_of_a_text_with_too_many_features_only_the_first_count() -> None:
+    profile = Profile(name="p", method="simindex", gram=1, si_method=1, min_features=1)
+    words = WRITTEN["english"].split()
+    long, short = normalise([" ".join(words)]), normalise([" ".join(words[:5])])
+    capped = SimilarityIndex(profile, max_features=5).sign(long)
+    assert capped.bodies == SimilarityIndex(profile).sign(short).bodies
+    assert capped.capped == [True]
+
+
+# What is alike
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
+@example(102, 72)
+@example(0, 0)
+@example(-(2**63), 2**63 - 1)
+def test_likeness_is_the_same_from_both_sides(left: int, right: int) -> None:
+    pair = np.array([left]), np.array([right])
+    [forth], [back] = likeness(*pair).tolist(), likeness(*pair[::-1]).tolist()
+    assert forth == back
+    expected = min(abs(left), abs(right)) / max(abs(left), abs(right), 1) if (left > 0) == (right > 0) else 0.0
+    assert forth == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("other", "similar"), [(100, True), (70, True), (69, False), (142, True), (143, False), (-100, False)]
+)
+def test_alike_are_two_of_which_one_is_within_30_per_cent_of_the_other(other: int, similar: bool) -> None:
+    profile = Profile(name="p", method="simindex", resemblance=0.7)
+    measures = method_of(profile).compare([body_of(100)], [body_of(other)])
+    assert alike(measures, profile).tolist() == [similar]
+
+
+numbers_of_any_size = st.integers(0, 62).flatmap(lambda bits: st.integers(-(2 << bits), (2 << bits) - 1)).filter(bool)
+
+
+@given(numbers_of_any_size, st.floats(0.5, 2.0), st.sampled_from([0.05, 0.5, 0.7, 0.95, 1.0]))
+@example(-(2**63), 1.0, 0.7)
+@example(2**63 - 1, 0.7, 0.7)
+@example(1, 1.4285714, 0.7)
+def test_whatever_is_alike_is_met_in_a_probed_bucket(number: int, ratio: float, threshold: float) -> None:
+    profile = Profile(name="p", method="simindex", resemblance=threshold)
+    method = method_of(profile)
+    for factor in (ratio, threshold, 1 / threshold, threshold - 4e-5):
+        other = min(max(int(number * factor), -(2**63)), 2**63 - 1)
+        if not other or not alike(method.compare([body_of(number)], [body_of(other)]), profile)[0]:
+            continue
+        kept, sought = method.postings([body_of(other)]), method.probes([body_of(number)])
+        assert set(kept.keys.tolist()) <= set(sought.keys.tolist())
+
+
+@given(st.lists(st.integers(1, 2**63), min_size=2, max_size=30))
+@example([1, 2, 3, 15, 16, 17, 31, 32, 33])
+def test_buckets_rise_with_numbers(sizes: list[int]) -> None:
+    found = buckets(np.array(sorted(sizes), np.uint64)).tolist()
+    assert found == sorted(found)
+    assert max(found) < 1 << 10
+
+
+def test_a_look_up_within_30_per_cent_reads_some_twenty_buckets() -> None:
+    method = method_of(Profile(name="p", method="simindex", resemblance=0.7))
+    draw = np.random.default_rng(1)
+    bodies = [body_of(int(number)) for number in draw.integers(-(2**50), 2**50, 200)]
+    assert np.bincount(method.probes(bodies).rows).max() <= 20
+    assert len(method.postings(bodies)) == 200
+
+
+def test_a_sketch_that_is_empty_or_adds_up_to_nothing_is_no_number() -> None:
+    profile = Profile(name="p", method="simindex", gram=1, min_features=1, si_method=3)
+    signed = method_of(profile).sign(normalise(["a"]))  # 97 is not divided by 25
+    assert signed.bodies == [b""]
+    assert signed.features == [1]
+
+
+def test_numbers_under_another_secret_are_other_numbers() -> None:
+    profile = Profile(name="p", method="simindex", gram=2, si_method=1, min_features=1)
+    texts = normalise(list(WRITTEN.values()))
+    found = [method_of(profile, secret).sign(texts).bodies for secret in (b"", b"a", b"b")]
+    assert not set(found[0]) & set(found[1])
+    assert not set(found[1]) & set(found[2])
+
+
+# As the index asks of every method
+
+
+def test_only_numbers_are_kept_and_empty_bodies_take_no_place() -> None:
+    method = method_of(Profile(name="p", method="simindex"))
+    for bodies in ([], [b""], [b"", b""]):
+        assert len(method.postings(bodies)) == len(method.probes(bodies)) == 0
+    kept = method.postings([b"", body_of(7), b"", body_of(-7)])
+    assert kept.rows.tolist() == [1, 3]
+    assert kept.keys[0] != kept.keys[1]
+    assert not kept.tags.any()
+    assert method.room.tags == {int(key) >> 32: 0 for key in kept.keys}
+    assert method.room.holds(body_of(7))
+
+
+def test_an_empty_body_is_not_compared_and_no_pairs_have_no_measures() -> None:
+    method = method_of(Profile(name="p", method="simindex"))
+    with pytest.raises(ValueError, match="too few features"):
+        method.compare([b"", body_of(1)], [body_of(2), b""])
+    measures = method.compare([], [])
+    assert measures.resemblance is not None
+    assert not len(measures.resemblance)
+    assert measures.distance is None
+    assert measures.left_in_right is None
+
+
+def test_the_fingerprint_is_the_number() -> None:
+    method = method_of(Profile(name="p", method="simindex"))
+    assert method.fingerprint(body_of(-1)) == 2**64 - 1
+    assert method.fingerprint(b"") is None
+
+
+def test_below_the_minimum_of_features_there_is_no_number() -> None:
+    method = method_of(Profile(name="p", method="simindex", gram=1, si_method=1, min_features=3))
+    signed = method.sign(normalise(["", "one", "one two", "one two three", "!!!"]))
+    assert [bool(body) for body in signed.bodies] == [False, False, False, True, False]
+    assert signed.features == [0, 1, 2, 3, 0]
+
+
+# Parameters
+
+
+def test_words_cannot_be_counted_in_a_stream_of_characters() -> None:
+    profile = Profile(name="p", method="simindex", stream="characters", si_method=13)
+    with pytest.raises(ConfigError, match=r"si_method: 13"):
+        method_of(profile)
+    method_of(msgspec.structs.replace(profile, stream="words"))
+
+
+def test_a_super_shingle_of_one_would_never_end() -> None:
+    with pytest.raises(ConfigError, match=r"profile\.gram"):
+        method_of(Profile(name="p", method="simindex", gram=1, si_method=14))

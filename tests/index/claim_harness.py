@@ -1,0 +1,184 @@
+"""A desk to check letters in at: the shipped claim over the embedded stores, with a method that tests can steer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from gate.core.profile import Profile
+from gate.index.memory.store import MemoryStore
+from gate.index.protocol.batch_order import claim_batch
+from gate.index.protocol.claim import Claim, Index, Outcome
+from gate.index.sqlite.store import SqliteStore
+from gate.index.store import Store
+from gate.limits import Limits
+from tests.index.protocol_scenarios import Tiny
+
+T = TypeVar("T")
+Backend = Literal["memory", "sqlite"]
+
+
+def now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never suspends."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    raise AssertionError("an embedded store suspended")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a document was told, with names instead of entries."""
+
+    relation: str
+    similar: bool
+    matches: tuple[str, ...]
+    group: str | None
+    candidates: int
+    degraded: tuple[str, ...]
+
+
+class Counting:
+    """A store that counts the calls of each primitive."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.calls: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        primitive = getattr(self._store, name)
+
+        async def counted(*given: Any, **more: Any) -> Any:
+            self.calls["read" if name == "answer" else name] += 1
+            return await primitive(*given, **more)
+
+        return counted
+
+
+class Fails:
+    """A store whose connection breaks when a primitive is called."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name = store, name
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._name:
+            raise ConnectionError(name)
+        return getattr(self._store, name)
+
+
+class Desk:
+    """Letters that share a bucket meet; `alike` are pairs of letters, with a resemblance where it is not 1."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        folder: Path,
+        alike: Sequence[str] | Mapping[str, float] = (),
+        *,
+        buckets: Mapping[str, tuple[int, ...]] | None = None,
+        limits: Limits | None = None,
+        **profile: Any,
+    ) -> None:
+        weights = alike if isinstance(alike, Mapping) else dict.fromkeys(alike, 1.0)
+        letters = {chr(n): (1, 2) for n in range(ord("a"), ord("z") + 1)} | dict(buckets or {})
+        self.method = Tiny(
+            {letter.encode(): keys for letter, keys in letters.items()},
+            {frozenset((pair[:1].encode(), pair[1:].encode())): weight for pair, weight in weights.items()},
+        )
+        self.profile = Profile(name="tiny", resemblance=0.5, **profile)
+        self.limits = limits or Limits()
+        folder.mkdir()
+        path = folder / "index.gate"
+        self._opened: MemoryStore | SqliteStore = (
+            MemoryStore(self.limits.max_bucket)
+            if backend == "memory"
+            else SqliteStore(path, digest="d", profile_ref="tiny@1", max_bucket=self.limits.max_bucket)
+        )
+        self._numbers = count(1)
+        self.use(self._opened)
+
+    def use(self, store: Store, *, limits: Limits | None = None) -> None:
+        """Work on over another store, or with other limits."""
+        self.store = store
+        self.index = Index(store, self.method, self.profile, limits or self.limits, new_entry=self.new_entry)
+
+    def new_entry(self, content: bytes) -> int:
+        return int.from_bytes(content[:4], "big") << 32 | next(self._numbers)
+
+    def close(self) -> None:
+        now(self._opened.close())
+
+    def claim(self, document_id: str, letter: str, version: str | None = None) -> Claim:
+        """A letter; "" is an empty text, and a word is a text too short to be signed."""
+        content, body = letter.encode().ljust(16, b"."), letter.encode() if len(letter) == 1 else b""
+        return Claim(document_id=document_id, version=version, content=content, body=body, empty=not letter)
+
+    def check_in(self, document_id: str, letter: str, version: str | None = None) -> Told:
+        [outcome] = now(self.index.claim([self.claim(document_id, letter, version)]))
+        return told(outcome)
+
+    def check_in_batch(self, *documents: tuple[str, str]) -> list[Told]:
+        claims = [self.claim(*document) for document in documents]
+        return [told(outcome) for outcome in now(claim_batch(self.index, self.method, self.profile, claims))]
+
+    def check(self, document_id: str, letter: str) -> Told:
+        [outcome] = now(self.index.look([self.claim(document_id, letter)]))
+        return told(outcome)
+
+    def delete(self, *document_ids: str) -> list[bool]:
+        return now(self.index.delete(document_ids))
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many documents, entries and postings there are."""
+        info = now(self._opened.info())
+        return info["documents"], info["entries"], info["postings"]
+
+
+OpenDesk = Callable[..., Desk]
+
+
+@contextmanager
+def desks(backend: Backend, folder: Path) -> Iterator[OpenDesk]:
+    """Open desks over a backend, and close them at the end."""
+    opened: list[Desk] = []
+
+    def open_one(*given: Any, **more: Any) -> Desk:
+        opened.append(Desk(backend, folder / str(len(opened)), *given, **more))
+        return opened[-1]
+
+    yield open_one
+    for desk in opened:
+        desk.close()
+
+
+def told(outcome: Outcome) -> Told:
+    answer, names = outcome.answer, {entry: record.owner.document_id for entry, record in outcome.named.items()}
+    return Told(
+        relation=answer.relation.value,
+        similar=answer.similar,
+        matches=tuple(names[hit.entry] for hit in answer.hits),
+        group=names[answer.group] if answer.group else None,
+        candidates=answer.candidates,
+        degraded=tuple(reason.value for reason in answer.degraded),
+    )
+
+
+class Before:
+    """A store that lets something happen before the first call of a primitive."""
+
+    def __init__(self, store: Store, name: str, happens: Callable[[], None]) -> None:
+        self._store, self._name, self._happens = store, name, happens
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._name:
+            self._name = ""
+            self._happens()
+        return getattr(self._store, name)

@@ -1,0 +1,249 @@
+"""Deletions that race with claims of the same document, of its copies, and with those who help it.
+
+However it goes, when everybody is done: no posting without a record, no record without a document, nothing dead;
+whoever passed is in the index; and when all that are still there have been checked in again, of those alike exactly one
+passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count, permutations
+from typing import Any, Literal
+
+import pytest
+
+from gate.model import Relation
+from tests.index.explorer import Explorer, Final, Process
+from tests.index.protocol_scenarios import Scene, cuts, fairness, leftovers, settled
+from tests.index.stepwise import World
+
+ONE_BUCKET = Scene({b"a": (1,), b"b": (1,)}, ["ab"])
+PAIR = Scene({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
+PATH = Scene({b"a": (1,), b"b": (1, 2), b"c": (2,)}, ["ab", "bc"])
+TRIANGLE = Scene({b"a": (1, 2), b"b": (1, 3), b"c": (2, 3)}, ["ab", "bc", "ac"])
+LIVES = 3  # a process may begin that often: a claim and a delete could chase each other for ever
+EARLIER = 7000  # entry numbers of what was there before
+
+A, B, C = ("a", "a"), ("b", "b"), ("c", "c")
+NO_A, NO_B = ("a",), ("b",)  # deletes, in a sequence
+Act = tuple[str, ...]
+Index = Literal["principals", "all"]
+
+
+def there(scene: Scene, *claims: tuple[str, str]) -> World:
+    """The world after these were checked in, one after another."""
+    return settled(World(), *(scene.claim(*claim) for claim in claims), number=EARLIER)[0]
+
+
+def stopped(scene: Scene, claim: tuple[str, str], *before: tuple[str, str]) -> list[World]:
+    """The worlds in which one more was checked in, and stopped after each of its steps."""
+    return list(cuts(there(scene, *before), scene.claim(*claim), EARLIER + 500))
+
+
+def problems(scene: Scene, claims: Sequence[tuple[str, str]], world: World) -> Iterator[str]:
+    yield from leftovers(scene, world)
+    letters = dict(claims)
+    living = [name for name in letters if world.get("documents", name)]
+    for order in permutations(living):
+        numbers = count(9000, 100)
+        processes = [scene.claim(name, letters[name]) for name in order]
+        after, _ = settled(world, *processes, number=next(numbers))  # the first may be judged before another is freed
+        after, told = settled(after, *processes, number=next(numbers))
+        if settled(after, *processes, number=next(numbers))[1] != told:
+            yield "a document was told two things"
+        passes = {name for name, heard in zip(order, told, strict=True) if not heard.answer.similar}
+        yield from fairness(scene, {name: letters[name] for name in living}, passes)
+        yield from leftovers(scene, after)
+
+
+def check(scene: Scene, claims: Sequence[tuple[str, str]], ends: Iterable[Final]) -> None:
+    checked: set[World] = set()
+    for end in ends:
+        if end.world not in checked:
+            checked.add(end.world)
+            found = sorted(set(problems(scene, claims, end.world)))
+            assert not found, f"{', '.join(found)}\n{end.schedule()}\n{end.told}\n{end.world}"
+    assert checked
+
+
+def explore(
+    scene: Scene, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]], **given: Any
+) -> None:
+    for world in worlds:
+        check(scene, claims, Explorer(processes, world, lives=LIVES, **given).finals())
+
+
+def wander(
+    scene: Scene, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]]
+) -> None:
+    """Some of the interleavings, drawn at random: of a process against a whole sequence there are too many for all."""
+    for seed, world in enumerate(worlds):
+        check(scene, claims, Explorer(processes, world, lives=LIVES).walks(100, seed=seed))
+
+
+# Two processes, every interleaving.
+
+
+@pytest.mark.parametrize(("crashes", "together"), [(0, False), (0, True), (1, False)])
+def test_a_document_is_deleted_while_it_is_checked_in(crashes: int, together: bool) -> None:
+    scene = replace(ONE_BUCKET, together=together)
+    worlds = [*stopped(scene, A), there(scene, A), there(scene, B, A)]
+    explore(scene, worlds, [scene.claim(*A), scene.delete("a")], [A, B], crashes=crashes)
+
+
+@pytest.mark.parametrize("index", ["principals", "all"])
+def test_an_original_is_deleted_while_a_copy_is_checked_in(index: Index) -> None:
+    scene = replace(PAIR, index=index)
+    worlds = [there(scene, A), there(scene, A, B), *stopped(scene, B, A)]
+    explore(scene, worlds, [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_document_that_stopped_half_way_is_deleted_while_somebody_helps_it(together: bool) -> None:
+    scene = replace(PAIR, together=together)
+    explore(scene, stopped(scene, A), [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
+
+
+@pytest.mark.parametrize("index", ["principals", "all"])
+def test_the_owner_of_a_content_is_deleted_while_another_document_brings_it(index: Index) -> None:
+    scene = replace(ONE_BUCKET, index=index)
+    same = ("b", "a")
+    worlds = [*stopped(scene, A), *stopped(scene, same, A)]
+    explore(scene, worlds, [scene.claim(*same), scene.delete("a")], [A, same], crashes=1)
+
+
+@pytest.mark.parametrize("index", ["principals", "all"])
+def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in(index: Index) -> None:
+    scene = replace(ONE_BUCKET, index=index)
+    same = ("b", "a")
+    worlds = [*stopped(scene, A), *stopped(scene, same, A)]
+    explore(scene, worlds, [scene.claim(*A), scene.delete("b")], [A, same])
+
+
+@pytest.mark.parametrize("index", ["principals", "all"])
+@pytest.mark.parametrize("overtaking", [[NO_A, B, A], [NO_A, A, B], [A, NO_A, B, A], [B, NO_A, NO_B]])
+def test_a_slow_check_in_is_overtaken_by_deletes_and_other_check_ins(index: Index, overtaking: list[Act]) -> None:
+    scene = replace(ONE_BUCKET, index=index)
+    wander(
+        scene, (World(), there(scene, A), there(scene, B)), [scene.claim(*A), scene.in_sequence(*overtaking)], [A, B]
+    )
+
+
+@pytest.mark.parametrize("overtaking", [[NO_A, A], [NO_A, A, NO_B, B], [NO_A, ("c", "a")], [NO_B, NO_A, A]])
+def test_a_slow_copy_is_overtaken_by_the_delete_and_the_return_of_its_original(overtaking: list[Act]) -> None:
+    worlds = [there(ONE_BUCKET, A), *stopped(ONE_BUCKET, B, A)]
+    wander(ONE_BUCKET, worlds, [ONE_BUCKET.claim(*B), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")])
+
+
+@pytest.mark.parametrize("overtaking", [[NO_A, A], [NO_A, B, A], [A, B], [NO_A, ("c", "a"), A]])
+def test_a_slow_delete_is_overtaken_by_others_and_by_check_ins(overtaking: list[Act]) -> None:
+    worlds = [there(ONE_BUCKET, A), there(ONE_BUCKET, A, B)]
+    wander(ONE_BUCKET, worlds, [ONE_BUCKET.delete("a"), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")])
+
+
+def test_two_deletes_of_one_document_and_of_two_alike() -> None:
+    worlds = [*stopped(PAIR, B, A), there(PAIR, A, B)]
+    explore(PAIR, worlds, [PAIR.delete("a"), PAIR.delete("a")], [A, B], crashes=1)
+    explore(PAIR, worlds, [PAIR.delete("a"), PAIR.delete("b")], [A, B], crashes=1)
+
+
+def test_a_delete_that_stopped_for_good_leaves_a_document_that_can_be_checked_in_or_deleted() -> None:
+    for world in cuts(there(PAIR, A, B), PAIR.delete("a"), 8000):
+        for order in permutations([PAIR.claim(*A), PAIR.claim(*B)]):
+            after, _ = settled(world, *order)
+            assert not list(problems(PAIR, [A, B], after))
+        assert not list(problems(PAIR, [A, B], settled(world, PAIR.delete("a"))[0]))
+
+
+def test_the_litter_of_a_helper_that_crashed_is_swept_by_whoever_reads_it() -> None:
+    # The helper shares one bucket with whom it helps, and leaves a posting in the other one.
+    explored = (
+        end
+        for world in stopped(PATH, B)
+        for end in Explorer([PATH.claim(*A), PATH.delete("b")], world, crashes=1, lives=LIVES).finals()
+    )
+    littered = [end for end in explored if "a posting without a record" in leftovers(PATH, end.world)]
+    assert littered
+    for end in littered:
+        after, _ = settled(end.world, PATH.claim("d", "c"))
+        assert not list(problems(PATH, [A, ("d", "c")], after))
+
+
+# Versions of one document, and documents that share their contents.
+
+
+def test_a_document_takes_a_content_over_that_was_refused_for_its_own_sake() -> None:
+    # D holds "a"; E was refused with "b" for that. Now D comes with "b" itself: a version, not a copy of its own.
+    d, e = ("d", "a"), ("e", "b")
+    processes = [PATH.claim("d", "b"), PATH.claim(*e)]
+    for world in [there(PATH, d), *stopped(PATH, e, d)]:
+        for end in Explorer(processes, world, crashes=1, lives=LIVES).finals():
+            [*_, version], [*_, refused] = end.told
+            newcomer = settled(end.world, PATH.claim("f", "c"))[1][0]
+            assert (version.answer.relation, refused.answer.similar) == (Relation.REVISION, True), end.schedule()
+            assert newcomer.answer.similar, end.schedule()  # the new version can be found
+            assert not list(leftovers(PATH, end.world)), end.schedule()
+
+
+def test_of_two_versions_that_replace_each_other_at_once_one_stays() -> None:
+    scene = replace(ONE_BUCKET, revisions="replace")
+    processes = [scene.claim("d", "a"), scene.claim("d", "b")]
+    for end in Explorer(processes, crashes=1, lives=LIVES).finals():
+        assert not any(heard.answer.similar for told in end.told for heard in told), end.schedule()
+        assert not list(leftovers(scene, end.world)), end.schedule()
+        assert any(record.ticket for _, record in end.world.records), end.schedule()
+
+
+def test_a_version_that_stopped_anywhere_replaces_the_old_one_when_it_comes_again() -> None:
+    scene = replace(ONE_BUCKET, revisions="replace")
+    for world in stopped(scene, ("d", "b"), ("d", "a")):
+        after, _ = settled(world, scene.claim("d", "b"))
+        assert [record.content for _, record in after.records] == [b"b"]
+        assert not list(leftovers(scene, after))
+
+
+def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> None:
+    scene = replace(ONE_BUCKET, revisions="replace")
+    processes = [scene.claim("d", "b"), scene.delete("d")]
+    for end in Explorer(processes, there(scene, ("d", "a")), crashes=1, lives=LIVES).finals():
+        assert not list(leftovers(scene, end.world)), end.schedule()
+        gone = not end.world.get("documents", "d")
+        assert gone == (not end.world.records), end.schedule()
+
+
+# Three processes, thousands of random schedules.
+
+
+@pytest.mark.parametrize("scene", [TRIANGLE, PATH, replace(TRIANGLE, together=True), replace(TRIANGLE, index="all")])
+@pytest.mark.parametrize("before", [(), (A,), (A, B), (B, C)])
+def test_random_schedules_of_two_claims_and_a_delete(scene: Scene, before: tuple[tuple[str, str], ...]) -> None:
+    for seed, (first, second, gone) in enumerate([(A, B, "a"), (B, C, "a"), (B, C, "b"), (A, C, "b")]):
+        processes = [scene.claim(*first), scene.claim(*second), scene.delete(gone)]
+        explorer = Explorer(processes, there(scene, *before), lives=LIVES)
+        check(scene, [A, B, C], explorer.walks(250, seed=seed))
+
+
+@pytest.mark.parametrize("before", [(), (A,), (B,), (B, A)])
+def test_random_schedules_of_a_document_delivered_twice_and_deleted(before: tuple[tuple[str, str], ...]) -> None:
+    processes = [ONE_BUCKET.claim(*A), ONE_BUCKET.claim(*A), ONE_BUCKET.delete("a")]
+    for crashes in (0, 1):
+        explorer = Explorer(processes, there(ONE_BUCKET, *before), crashes=crashes, lives=LIVES)
+        check(ONE_BUCKET, [A, B], explorer.walks(300, seed=crashes))
+
+
+def test_random_schedules_of_two_alike_and_a_delete_of_each() -> None:
+    processes = [PAIR.claim(*A), PAIR.claim(*B), PAIR.delete("a"), PAIR.delete("b")]
+    for before in ((), (A,), (A, B)):
+        check(PAIR, [A, B], Explorer(processes, there(PAIR, *before), lives=LIVES).walks(300, seed=1))
+
+
+def test_random_schedules_with_a_crash() -> None:
+    # A helper that crashes may leave litter where it shares not all buckets; here it shares all.
+    scene = Scene({b"a": (1, 2), b"b": (1, 2), b"c": (1, 2)}, ["ab", "bc", "ac"])
+    for seed, gone in enumerate("abc"):
+        for before in ((), (A,), (A, B), (C,)):
+            processes = [scene.claim(*A), scene.claim(*B), scene.delete(gone)]
+            explorer = Explorer(processes, there(scene, *before), crashes=1, lives=LIVES)
+            check(scene, [A, B, C], explorer.walks(250, seed=seed))

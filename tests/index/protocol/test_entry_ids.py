@@ -1,0 +1,36 @@
+"""The numbers of entries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from gate.index.protocol.entry_ids import new_entry
+
+CONTENT = bytes(range(16))
+
+FORKING = """
+import os
+from gate.index.protocol.entry_ids import new_entry
+new_entry(bytes(16))
+reads, writes = os.pipe()
+if os.fork() == 0:
+    os.write(writes, str([new_entry(bytes(16)) for _ in range(4)]).encode())
+    os._exit(0)
+own = str([new_entry(bytes(16)) for _ in range(4)])
+os.wait()
+print(own, os.read(reads, 1000).decode(), sep="|")
+"""
+
+
+def test_an_entry_begins_like_its_content_and_no_two_are_the_same() -> None:
+    entries = {new_entry(CONTENT) for _ in range(1000)}
+    assert len(entries) > 990  # of four thousand million numbers, a thousand are distinct but for the rarest chance
+    assert {entry >> 32 for entry in entries} == {int.from_bytes(CONTENT[:4], "big")}
+    assert all(0 < entry < 2**64 for entry in entries)
+
+
+def test_a_process_that_is_forked_off_draws_other_numbers_than_its_parent() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, timeout=60)
+    parent, _, child = done.stdout.strip().partition("|")
+    assert parent != child

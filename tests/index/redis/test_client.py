@@ -1,0 +1,254 @@
+"""The link to Redis: what is tried again, for how long, by how many at once, and who is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import chain, repeat
+from typing import Any, TypeVar
+
+import pytest
+from redis import exceptions as redis_errors
+
+from gate.errors import ConfigError, Stale, Unavailable
+from gate.index.redis.client import Circuit, Link, close, script, translated
+from gate.index.redis.connect import client_for
+from gate.index.redis.layout import prefixes_of
+from gate.index.redis.store import DRAW
+from gate.index.redis.url import Patience, Redising
+from tests.support.servers import RedisServer, cutting_proxy, free_ports, redis_cluster, redis_server, watched_redis
+
+T = TypeVar("T")
+VIEW = b"view"
+PREFIX = prefixes_of("gate:link@1")[0]
+QUICK = Patience(retries=2, backoff_seconds=0.001, longest_backoff_seconds=0.002, failures=2, rest_seconds=0.01)
+
+
+class Recording:
+    """A watcher that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.round_trips: list[str] = []
+        self.failures: list[tuple[str, str]] = []
+        self.circuits: list[Circuit] = []
+
+    def round_trip(self, operation: str, seconds: float) -> None:
+        assert seconds > 0
+        self.round_trips.append(operation)
+
+    def failed(self, operation: str, reason: str) -> None:
+        self.failures.append((operation, reason))
+
+    def circuit(self, state: Circuit) -> None:
+        self.circuits.append(state)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with redis_server() as started, started.client() as client:
+        client.set(PREFIX + b"v", VIEW)
+        yield started
+
+
+@pytest.fixture
+def watcher() -> Recording:
+    return Recording()
+
+
+def over(url: str, use: Callable[[Link], Awaitable[T]], watcher: Recording | None = None, **settings: Any) -> T:
+    """What `use` makes of a link to that server."""
+
+    async def used() -> T:
+        redis = Redising(patience=QUICK, **settings)
+        link = Link(client_for(url, redis), calls=redis.connections, patience=QUICK, watcher=watcher)
+        try:
+            return await use(link)
+        finally:
+            await link.close()
+
+    return asyncio.run(used())
+
+
+async def draw(link: Link, view: bytes = VIEW) -> int:
+    [first] = await link.call(DRAW, (view, b"0", 1, 0), [(PREFIX, b"")])
+    return int(first)
+
+
+def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, watcher: Recording) -> None:
+    async def twice(link: Link) -> list[int]:
+        return [await draw(link), await draw(link)]
+
+    first, second = over(server.url, twice, watcher)
+    assert first < second
+    assert (watcher.round_trips, watcher.failures, watcher.circuits) == (["draw"] * 2, [], [])
+
+
+def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, watcher: Recording) -> None:
+    with cutting_proxy(server, chain([40, 60], repeat(None))) as url:
+        assert over(url, draw, watcher) > 0
+    assert watcher.failures == [("draw", "unavailable")] * 2
+    assert watcher.round_trips == ["draw"]
+    assert not watcher.circuits
+
+
+def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, watcher: Recording) -> None:
+    with cutting_proxy(server, repeat(40)) as url, pytest.raises(Unavailable, match="does not answer"):
+        over(url, draw, watcher)
+    assert watcher.failures == [("draw", "unavailable")] * (1 + QUICK.retries)
+    assert not watcher.round_trips
+
+
+def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
+    server: RedisServer, watcher: Recording
+) -> None:
+    async def stands_still(link: Link) -> int:
+        await draw(link)
+        server.pause()
+        try:
+            with pytest.raises(Unavailable, match="TimeoutError"):
+                await draw(link)
+        finally:
+            server.go_on()
+        return await draw(link)
+
+    assert over(server.url, stands_still, watcher, timeout_seconds=0.02) > 0
+    assert len(watcher.failures) >= 1 + QUICK.retries
+
+
+def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher: Recording) -> None:
+    with redis_server() as once:
+        url = once.url
+
+        async def come_and_go(link: Link) -> None:
+            once.stop()
+            for _ in range(QUICK.failures):
+                with pytest.raises(Unavailable, match="does not answer"):
+                    await draw(link)
+            assert watcher.circuits == [Circuit.OPEN]
+            tried = len(watcher.failures)
+            with pytest.raises(Unavailable, match="tried again in a moment"):
+                await draw(link)
+            assert len(watcher.failures) == tried  # nothing was sent
+
+            once.start()
+            with once.client() as client:
+                client.set(PREFIX + b"v", VIEW)
+            await asyncio.sleep(QUICK.rest_seconds)
+            assert await draw(link) > 0
+            assert watcher.circuits == [Circuit.OPEN, Circuit.CLOSED]
+
+        over(url, come_and_go, watcher)
+
+
+def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, watcher: Recording) -> None:
+    async def now_and_then(link: Link) -> None:
+        for _ in range(3 * QUICK.failures):
+            with pytest.raises(Stale):
+                await draw(link, b"another view")
+        assert await draw(link) > 0
+
+    over(server.url, now_and_then, watcher)
+    assert watcher.failures == [("draw", "stale")] * 3 * QUICK.failures  # each once: to send it again would not help
+    assert not watcher.circuits
+
+
+def test_what_a_server_forgot_it_is_told_again(server: RedisServer, watcher: Recording) -> None:
+    async def flush_between(link: Link) -> None:
+        await draw(link)
+        with server.client() as client:
+            client.script_flush()
+        await draw(link)
+
+    over(server.url, flush_between, watcher)
+    assert watcher.round_trips == ["draw"] * 2
+    assert not watcher.failures
+
+
+@pytest.mark.parametrize("kind", ["single", "sentinel", "cluster"])
+def test_more_calls_than_connections_wait_for_their_turn(kind: str, watcher: Recording) -> None:
+    async def crowd(link: Link) -> list[int]:
+        return await asyncio.gather(*(draw(link) for _ in range(30)))
+
+    def tickets(url: str, data: RedisServer) -> None:
+        with data.client() as client:
+            before = client.info("stats")["total_connections_received"]
+            drawn = over(url, crowd, watcher, connections=2)
+            assert len(set(drawn)) == 30
+            assert client.info("stats")["total_connections_received"] - before < 15  # Sentinels connect now and then
+        assert not watcher.failures
+
+    if kind == "single":
+        with redis_server() as single, single.client() as client:
+            client.set(PREFIX + b"v", VIEW)
+            tickets(single.url, single)
+    elif kind == "sentinel":
+        with watched_redis() as watched, watched.master.client() as client:
+            client.set(PREFIX + b"v", VIEW)
+            tickets(watched.url, watched.master)
+    else:
+        with redis_cluster(3) as cluster, cluster.servers[0].client() as client:
+            client.set(PREFIX + b"v", VIEW)
+            tickets(cluster.url, cluster.servers[0])
+
+
+def test_a_cluster_that_is_gone_is_unavailable_and_not_a_crash() -> None:
+    [port] = free_ports()
+    with pytest.raises(Unavailable):
+        over(f"redis+cluster://127.0.0.1:{port}", draw)
+
+
+def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master() -> None:
+    with watched_redis() as watched, watched.master.client() as client:
+        client.set(PREFIX + b"v", VIEW)
+        watched.sentinels[0].kill()
+
+        async def crowd(link: Link) -> set[int]:
+            await asyncio.gather(*(draw(link) for _ in range(4)))
+            pool: Any = link.client.connection_pool  # type: ignore[union-attr]
+            return {s.connection_pool.connection_kwargs["port"] for s in pool.sentinel_manager.sentinels}
+
+        assert over(watched.url, crowd) == {sentinel.port for sentinel in watched.sentinels}
+
+
+def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
+    asyncio.run(close(client_for(f"redis+sentinel://127.0.0.1:{server.port}/any", Redising())))
+
+
+def test_every_script_says_what_it_takes_and_returns() -> None:
+    assert script("draw").source.count("-- Returns") == 2  # of the frame, and of the script
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (redis_errors.ResponseError("STALE the index has another view"), Stale),
+        (redis_errors.ResponseError("ENTRY in use"), ValueError),
+        (redis_errors.ResponseError("MISCONF Errors writing to the AOF file"), Unavailable),
+        (redis_errors.ResponseError("NOREPLICAS Not enough good replicas to write."), Unavailable),
+        (redis_errors.ResponseError("BUSY Redis is busy running a script."), Unavailable),
+        (redis_errors.BusyLoadingError("Redis is loading the dataset in memory"), Unavailable),
+        (redis_errors.ResponseError("Script attempted to access a non local key in a cluster node"), Unavailable),
+        (redis_errors.AskError("1 127.0.0.1:7000"), Unavailable),
+        (redis_errors.MovedError("1 127.0.0.1:7000"), Unavailable),
+        (redis_errors.TryAgainError("Multiple keys request during rehashing of slot"), Unavailable),
+        (redis_errors.ClusterDownError("The cluster is down"), Unavailable),
+        (redis_errors.MasterDownError("Link with MASTER is down"), Unavailable),
+        (redis_errors.ReadOnlyError("You can't write against a read only replica."), Unavailable),
+        (redis_errors.OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), Unavailable),
+        (redis_errors.SlotNotCoveredError("Slot 1 not covered by the cluster."), Unavailable),
+        (redis_errors.RedisClusterException("All slots are not covered after query"), Unavailable),
+        (redis_errors.NoPermissionError("this user has no permissions"), ConfigError),
+        (redis_errors.AuthenticationError("invalid username-password pair"), ConfigError),
+        (redis_errors.TimeoutError("Timeout reading from 127.0.0.1:6379"), Unavailable),
+        (ConnectionResetError("reset"), Unavailable),
+        (redis_errors.ResponseError("wrong number of arguments"), redis_errors.ResponseError),  # a bug
+    ],
+)
+def test_each_error_of_the_library_has_its_place_in_the_tree(error: Exception, kind: type[Exception]) -> None:
+    assert type(translated(error)) is kind
+
+
+def test_no_word_of_a_servers_answer_is_repeated() -> None:
+    told = translated(redis_errors.ResponseError("MISCONF while writing document-17"))
+    assert "document-17" not in str(told)
+    assert "MISCONF" in str(told)

@@ -1,0 +1,352 @@
+"""Redis is killed, cut off, moved and replaced in the middle of batches: what was said stands, or the loss is known.
+
+The long form, with what each fault costs: `python -m load.redis_faults`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from itertools import chain, count, repeat
+
+import numpy as np
+import pytest
+from redis.exceptions import MovedError
+
+from gate.core.method_registry import Room
+from gate.core.profile import Profile
+from gate.errors import Unavailable
+from gate.index.redis.connect import open_store
+from gate.index.redis.layout import SHARDS, hash_tags, prefixes_of
+from gate.index.store import Keys
+from load.feed import SETTINGS, Feed, TrippedGate, stream
+from load.redis_faults import AOF, cut_replication, holder_of_first_shard, is_master, promoted_by
+from tests.support.servers import (
+    RedisCluster,
+    RedisServer,
+    cutting_proxy,
+    redis_cluster,
+    redis_server,
+    until,
+    watched_redis,
+)
+
+NUMBERS = count()
+STEPS = 12  # more than the claim of a batch has
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with redis_server() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    with redis_cluster(3) as made:
+        yield made
+
+
+def open_gate(url: str, name: str = "") -> TrippedGate:
+    """A gate of its own index, unless it is named."""
+    return TrippedGate(Profile(name=name or f"faults-{next(NUMBERS)}"), index=url, redis=SETTINGS)
+
+
+def assert_as_if_nothing_happened(feed: Feed) -> None:
+    """The verdicts are those of a calm day, they are given again, and the index is whole, with nothing twice."""
+    assert feed.unlike() == 0
+    assert feed.gate.damaged(feed.passed) == set()
+    assert feed.gate.let_through(feed.passed) == 0
+    assert feed.changed() == 0
+    assert feed.gate.faults(fix=False) == 0
+    assert feed.gate.info()["postings"] == feed.postings
+
+
+def at_every_step(feed: Feed, trip: Callable[[], object]) -> None:
+    feed.run(2)
+    for step in range(1, STEPS):
+        feed.gate.tripped.arm(step, trip)
+        feed.run()
+    feed.gate.tripped.disarm()
+
+
+class TestOneServer:
+    @pytest.mark.parametrize("fsync", ["always", "everysec"])
+    def test_killed_at_any_step_of_a_batch_it_has_what_it_acknowledged(self, fsync: str) -> None:
+        with redis_server(*AOF, fsync) as server, open_gate(server.url) as gate:
+
+            def start_again() -> None:
+                if server.process is None:
+                    server.start()
+
+            feed = Feed(gate, stream(2), recover=start_again)
+            at_every_step(feed, server.kill)
+            assert feed.tried_again >= STEPS // 2
+            assert_as_if_nothing_happened(feed)
+
+    def test_restarted_it_goes_on(self) -> None:
+        with redis_server(*AOF, "everysec") as server, open_gate(server.url) as gate:
+
+            def restart() -> None:
+                server.stop()
+                server.start()
+
+            feed = Feed(gate, stream(3))
+            at_every_step(feed, restart)
+            assert_as_if_nothing_happened(feed)
+
+    def test_scripts_that_are_flushed_at_any_step_are_brought_back(self, server: RedisServer) -> None:
+        with open_gate(server.url) as gate, server.client() as client:
+            feed = Feed(gate, stream(4))
+            at_every_step(feed, client.script_flush)
+            assert feed.tried_again == 0
+            assert_as_if_nothing_happened(feed)
+
+    def test_connections_that_are_killed_at_any_step_are_made_again(self, server: RedisServer) -> None:
+        with open_gate(server.url) as gate, server.client() as client:
+            feed = Feed(gate, stream(5))
+            at_every_step(feed, lambda: client.client_kill_filter(_type="normal", skipme=True))
+            assert_as_if_nothing_happened(feed)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_connections_may_be_cut_after_any_byte(self, server: RedisServer, seed: int) -> None:
+        rng = random.Random(seed)
+        bytes_left = [int(10 ** rng.uniform(2.5, 4.7)) for _ in range(40)]
+        budgets = chain([50_000], (bytes_left.pop() for _ in range(40)), repeat(None))
+        name = f"cut-{seed}"
+        with open_gate(server.url, name) as straight, cutting_proxy(server, budgets) as url:
+            with open_gate(url, name) as cut:
+                feed = Feed(cut, stream(6 + seed))
+                while bytes_left:
+                    feed.run()
+            assert feed.tried_again
+            feed.gate = straight
+            assert_as_if_nothing_happened(feed)
+
+    def test_out_of_memory_in_the_middle_of_a_batch_leaves_nothing_half_done(self) -> None:
+        with redis_server("--maxmemory-policy", "noeviction") as server, server.client() as client:
+
+            def make_room() -> None:
+                client.config_set("maxmemory", 0)
+
+            def fill() -> None:
+                client.config_set("maxmemory", client.info("memory")["used_memory"])
+
+            with open_gate(server.url) as gate:
+                feed = Feed(gate, stream(10), recover=make_room)
+                feed.run(2)
+                for step in range(1, STEPS):
+                    gate.tripped.arm(step, fill)
+                    feed.run()
+                    gate.tripped.disarm()
+                    make_room()
+                assert feed.tried_again >= STEPS // 2
+                assert_as_if_nothing_happened(feed)
+                fill()
+                with pytest.raises(Unavailable, match="out of memory: raise its maxmemory"):
+                    gate.check_in([next(feed.documents)])
+
+    def test_a_process_does_not_keep_copies_in_mind(self, server: RedisServer) -> None:
+        with open_gate(server.url) as gate:
+            feed = Feed(gate, stream(9))
+            feed.run(4)
+            assert len(feed.passed) < len(feed.told)
+            assert not getattr(gate.tripped.store, "_unappended")  # noqa: B009 - nothing else shows it
+
+    def test_a_server_that_came_back_empty_is_not_taken_for_a_new_one(self) -> None:
+        with redis_server() as server, open_gate(server.url) as gate:
+            feed = Feed(gate, stream(11))
+            feed.run(2)
+            server.kill()
+            server.start()
+            for _ in range(2):
+                with pytest.raises(Unavailable, match=r"gone from Redis: .* `gate index rebuild`"):
+                    gate.check_in([next(feed.documents)])
+
+    def test_a_part_that_is_gone_is_not_made_good_in_silence(self, server: RedisServer) -> None:
+        with open_gate(server.url) as gate, server.client() as client:
+            feed = Feed(gate, stream(12))
+            feed.run(1)
+            client.delete(f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[7]}}}:v")
+            with pytest.raises(Unavailable, match="a part of it, is gone"):
+                feed.gate.check_in([document for document, _ in feed.told])
+
+
+class TestTickets:
+    def test_they_rise_where_the_counter_was_lost(self, server: RedisServer) -> None:
+        """To whoever knows none, by the server's clock; to whoever knows some, above these even where it is late."""
+        with open_gate(server.url) as gate, server.client() as client:
+            key = f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[0]}}}:t"
+            first = gate.ticket()
+            client.delete(key)
+            with open_gate(server.url, gate.profile.name) as fresh:
+                assert fresh.ticket() > first
+
+            ahead = first + 3_600_000_000  # as if the last server's clock had been an hour ahead
+            client.set(key, ahead)
+            assert gate.ticket() == ahead + 1
+            client.delete(key)
+            assert gate.ticket() == ahead + 2
+
+    def test_a_ticket_that_was_only_seen_counts_too(self, server: RedisServer) -> None:
+        with open_gate(server.url) as gate, server.client() as client:
+            key = f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[0]}}}:t"
+            ahead = gate.ticket() + 3_600_000_000
+            client.set(key, ahead)
+            documents = stream(13)
+            [told] = gate.check_in([next(documents)])
+            with open_gate(server.url, gate.profile.name) as fresh:
+                assert fresh.check_in([next(stream(13))]) == [told]  # its record was read
+                assert fresh.similar_to([told.document_id]) == [[]]
+                client.delete(key)
+                assert fresh.ticket() > ahead
+
+
+class TestLog:
+    @pytest.mark.parametrize("later", [1, 2, 3])
+    def test_what_stands_where_lost_appends_stood_is_read(self, server: RedisServer, later: int) -> None:
+        """Whoever read before a failover reads on after it: others may have appended in the place of what it lost."""
+        ref = f"log-{next(NUMBERS)}@1"
+        key, prefix = np.array([(1 << 32) + 1], np.uint64), prefixes_of(f"gate:{ref}")[1]
+
+        def number(n: int) -> Keys:
+            return np.array([n], np.uint64)
+
+        async def lose_and_append() -> set[int]:
+            store = await open_store(server.url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=100)
+            try:
+                for entry in (1, 2, 3):
+                    await store.append(key, number(entry), number(0))
+                mark = (await store.read(key)).mark
+                with server.client() as client:
+                    for _ in range(2):
+                        client.rpop(prefix.decode() + "l")
+                    buckets, name = prefix.decode() + "0b", "\1\0\0\1"
+                    client.hset(buckets, name, (client.hget(buckets, name) or b"")[:16])
+                for entry in range(10, 10 + later):
+                    await store.append(key, number(entry), number(0))
+                postings = await store.read(key, since=mark)
+                return set(postings.entries.tolist())
+            finally:
+                await store.close()
+
+        assert set(range(10, 10 + later)) <= asyncio.run(lose_and_append())
+
+
+class TestReplicas:
+    def test_a_replica_that_is_promoted_by_sentinels_goes_on_where_the_master_was(self) -> None:
+        with watched_redis() as watched, open_gate(watched.url) as gate:
+            feed = Feed(gate, stream(20))
+
+            def end() -> None:
+                in_step(watched.master, "any")
+                watched.master.kill()
+
+            feed.run(2)
+            gate.tripped.arm(5, end)
+            feed.run(3)
+            assert promoted_by(watched)()
+            assert feed.tried_again
+            assert_as_if_nothing_happened(feed)
+
+    def test_what_a_late_replica_never_got_is_judged_anew_and_tickets_rise(self) -> None:
+        with watched_redis() as watched, open_gate(watched.url) as gate:
+            feed = Feed(gate, stream(21))
+            feed.run(3)
+            kept = list(feed.passed)
+            in_step(watched.master, "any")
+            cut_replication(watched.master)
+            feed.run(3)
+            lost = feed.passed[len(kept) :]
+            watched.master.kill()
+            until(promoted_by(watched), "nobody was promoted")
+            [verdict] = feed._patiently(lambda: gate.check_in([lost[0][0]]))
+            assert verdict == lost[0][1]
+            with open_gate(watched.url, gate.profile.name) as fresh:
+                assert fresh.ticket() > feed.highest_ticket
+            assert gate.damaged(kept) == set()
+            assert gate.damaged(lost) == {document.document_id for document, _ in lost[1:]}
+            assert feed.changed() == 0  # nothing came in between: the same stream gives the same verdicts
+            assert gate.let_through(feed.passed) == 0
+
+    def test_a_cluster_that_promotes_a_replica_goes_on(self) -> None:
+        with redis_cluster(3, replicas=1) as made, open_gate(made.url) as gate:
+            master = holder_of_first_shard(made)
+            replica = made.replica_of(master)
+            feed = Feed(gate, stream(22))
+
+            def end() -> None:
+                in_step(master, f"{{{hash_tags(SHARDS)[0]}}}")
+                master.kill()
+
+            feed.run(2)
+            gate.tripped.arm(5, end)
+            feed.run(3)
+            assert is_master(replica)()
+            assert feed.tried_again
+            assert_as_if_nothing_happened(feed)
+            with open_gate(made.url, gate.profile.name) as fresh:
+                assert fresh.ticket() > feed.highest_ticket
+
+
+class TestMovingSlots:
+    def test_slots_may_move_under_load(self, cluster: RedisCluster) -> None:
+        with open_gate(cluster.url) as gate:
+            feed = Feed(gate, stream(30))
+            feed.during(lambda: cluster.reshard(cluster.servers[0], cluster.servers[1], 600), before=3, after=3)
+            assert_as_if_nothing_happened(feed)
+
+    @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+    def test_a_shard_is_refused_while_some_of_it_is_here_and_some_there(
+        self, cluster: RedisCluster, share: float
+    ) -> None:
+        with open_gate(cluster.url) as gate:
+            feed = Feed(gate, stream(31))
+            feed.run(3)
+            tag = hash_tags(SHARDS)[5]
+            giver = holder(cluster, tag)
+            taker = next(server for server in cluster.servers if server is not giver)
+            with giver.client() as source, taker.client() as target:
+                source.set_response_callback("CLUSTER GETKEYSINSLOT", bytes_as_they_are)
+                names = [client.execute_command("CLUSTER MYID").decode() for client in (source, target)]
+                slot = int(source.execute_command("CLUSTER KEYSLOT", tag))
+                target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", names[0])
+                source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", names[1])
+                keys = source.execute_command("CLUSTER GETKEYSINSLOT", slot, 1_000_000)
+                moved = round(len(keys) * share)
+                for key in keys[:moved]:
+                    source.execute_command("MIGRATE", "127.0.0.1", taker.port, key, 0, 5000)
+                batch = [next(feed.documents) for _ in range(64)]
+                with pytest.raises(Unavailable, match="moving a slot"):
+                    gate.check_in(batch)
+                for key in keys[moved:]:  # nobody wrote the same key on the other side: it would be BUSYKEY
+                    assert source.execute_command("MIGRATE", "127.0.0.1", taker.port, key, 0, 5000) == b"OK"
+                for client in (target, source):
+                    client.execute_command("CLUSTER SETSLOT", slot, "NODE", names[1])
+            feed.documents = chain(batch, feed.documents)
+            feed.run(4)
+            assert_as_if_nothing_happened(feed)
+
+
+def bytes_as_they_are(reply: list[bytes]) -> list[bytes]:
+    """redis-py takes names of keys for text."""
+    return reply
+
+
+def holder(cluster: RedisCluster, tag: str) -> RedisServer:
+    for server in cluster.servers:
+        with server.client() as client:
+            try:
+                client.get(f"{{{tag}}}")
+            except MovedError:
+                continue
+            return server
+    raise AssertionError("nobody holds that slot")
+
+
+def in_step(master: RedisServer, key: str) -> None:
+    """Wait until the replica has all that the master has."""
+    with master.client() as client:
+        client.set(key, "")
+        assert client.wait(1, 5000) == 1

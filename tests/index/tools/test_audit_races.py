@@ -1,0 +1,186 @@
+"""An audit that mends may run beside check-ins, deletes and crashes, step by step in any order, and does no harm."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Coroutine, Generator
+from contextlib import suppress
+from inspect import isasyncgenfunction
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import method_of
+from gate.index.memory.store import MemoryStore
+from gate.index.protocol.claim import Claim, Index
+from gate.index.protocol.deletion import postings_of
+from gate.index.tools.audit import audit
+from gate.index.tools.findings import Fault, Report
+from gate.limits import Limits
+
+PROFILE = BUILT_IN["simhash"]
+METHOD = method_of(PROFILE)
+# Three that are alike in pairs, and a stranger; the first two have one beginning, and so one name in a page.
+PRINTS = {"a": 0, "b": 1, "c": 2, "d": 2**63 - 1}
+CONTENTS = {name: (b"same" if name in "ab" else name.encode() * 4) + name.encode() * 12 for name in PRINTS}
+
+
+class Step:
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+class Stepwise:
+    """A store, or its walk, that stops before each of its calls, so that others may come in between."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name == "walk":
+            return lambda: Stepwise(method())
+        return _batches(method) if isasyncgenfunction(method) else _result(method)
+
+
+def _batches(method: Any) -> Any:
+    async def stepped() -> AsyncIterator[Any]:
+        async for batch in method():
+            await Step()
+            yield batch
+
+    return stepped
+
+
+def _result(method: Any) -> Any:
+    async def stepped(*args: Any, **kwargs: Any) -> Any:
+        await Step()
+        return await method(*args, **kwargs)
+
+    return stepped
+
+
+def claim(name: str) -> Claim:
+    return Claim(document_id=name, version=None, content=CONTENTS[name], body=PRINTS[name].to_bytes(8, "little"))
+
+
+def finished(steps: Coroutine[Any, Any, Any]) -> Any:
+    while True:
+        try:
+            steps.send(None)
+        except StopIteration as done:
+            return done.value
+
+
+class World:
+    def __init__(self, index: str) -> None:
+        self.numbers = Random(7)
+        self.store = MemoryStore()
+        self.profile = msgspec.structs.replace(PROFILE, index=index)
+        self.index = Index(Stepwise(self.store), METHOD, self.profile, Limits(), new_entry=self.new_entry)
+
+    def new_entry(self, content: bytes) -> int:
+        return int.from_bytes(content[:4], "big") << 32 | self.numbers.randrange(1, 2**32)
+
+    def audit(self, *, fix: bool) -> Coroutine[Any, Any, Report]:
+        return audit(Stepwise(self.store), METHOD, self.profile, fix=fix)
+
+    def check_in(self, name: str) -> Coroutine[Any, Any, Any]:
+        return self.index.claim([claim(name)])
+
+    def told(self) -> dict[str, bool]:
+        """Whether each is similar to something that was first."""
+        return {name: finished(self.check_in(name))[0].answer.similar for name in "abcd"}
+
+
+def any_order(tasks: list[Coroutine[Any, Any, Any]], random: Random, *, crashes: bool) -> None:
+    """Run tasks a step at a time, in any order; some may stop anywhere, as if killed."""
+    going = list(tasks)
+    try:
+        while going:
+            task = random.choice(going)
+            try:
+                if crashes and random.random() < 0.03:
+                    task.close()
+                    going.remove(task)
+                else:
+                    task.send(None)
+            except StopIteration:
+                going.remove(task)
+    finally:
+        for task in going:
+            task.close()
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    index=st.sampled_from(["principals", "all"]),
+    deletes=st.sampled_from(["", "a", "ab"]),
+    crashes=st.booleans(),
+)
+@settings(max_examples=200)
+def test_mending_beside_check_ins_deletes_and_crashes_does_no_harm(
+    seed: int, index: str, deletes: str, crashes: bool
+) -> None:
+    random, world = Random(seed), World(index)
+    any_order([*map(world.check_in, random.sample("abcd", 2))], random, crashes=crashes)
+    tasks = [*map(world.check_in, "abcd"), *(world.index.delete([name]) for name in deletes)]
+    any_order([*tasks, world.audit(fix=True), world.audit(fix=True)], random, crashes=crashes)
+    if crashes:  # a delete that was cut off may have taken an entry from a document that was answered meanwhile
+        finished(world.audit(fix=True))
+
+    once = world.told()
+    assert sorted(once[name] for name in "abc") == [False, True, True]
+    assert not once["d"]
+    finished(world.audit(fix=True))
+    assert world.told() == once
+    assert finished(world.audit(fix=False)).found == {}
+    for name in "abcd":
+        finished(world.index.delete([name]))
+    left = finished(world.store.info())
+    assert (left["documents"], left["contents"], left["entries"], left["postings"]) == (0, 0, 0, 0)
+
+
+@given(seed=st.integers(0, 2**32), index=st.sampled_from(["principals", "all"]))
+@settings(max_examples=200)
+def test_check_ins_alone_are_never_called_a_fault(seed: int, index: str) -> None:
+    random, world = Random(seed), World(index)
+    reports: list[Report] = []
+
+    async def looked() -> None:
+        reports.append(await world.audit(fix=True))
+
+    any_order([*map(world.check_in, "abcdabcd"), looked(), looked()], random, crashes=False)
+    assert [report.problems for report in reports] == [{}, {}]
+
+
+def test_the_steps_come_in_between() -> None:
+    """Without the steps nothing above would be tested."""
+    world = World("principals")
+    finished(world.check_in("a"))
+    task, steps = world.audit(fix=False), 0
+    with suppress(StopIteration):
+        while True:
+            task.send(None)
+            steps += 1
+    assert steps > 8
+
+
+def test_an_entry_that_is_deleted_while_it_is_mended_leaves_nothing_behind() -> None:
+    world = World("principals")
+    finished(world.check_in("a"))
+    [record] = world.store._records.values()
+    keys, entries, _ = postings_of(METHOD, [record])
+    finished(world.store.withdraw(keys, entries))
+
+    class Late(Stepwise):
+        async def append(self, *postings: Any) -> None:
+            await world.index.delete(["a"])
+            await world.store.append(*postings)
+
+    assert finished(audit(Late(world.store), METHOD, world.profile, fix=True)).found[Fault.UNLISTED] == 1
+    left = finished(world.store.info())
+    assert (left["documents"], left["entries"], left["postings"]) == (0, 0, 0)

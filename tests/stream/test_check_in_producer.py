@@ -1,0 +1,109 @@
+"""Which answers are ours: told apart by their places, each counted once, whatever comes first."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.errors import Unavailable
+from gate.model import Relation
+from gate.stream.check_in_producer import Feed, Message, Told, Waiting, feeding
+from gate.stream.settings import Kafka, Topics
+from gate.stream.topic_reader import reading
+from gate.wire import Place
+from tests.support.brokers import Fresh, KafkaServer
+
+
+def told(offset: int) -> Told:
+    place = Place(topic="in", partition=0, offset=offset)
+    return Told(source=place, relation=Relation.NEW, group=str(offset), similar=False)
+
+
+@given(st.data())
+def test_each_of_ours_is_answered_once_and_nobody_elses_ever(data: st.DataObject) -> None:
+    ours = sorted(data.draw(st.sets(st.integers(0, 30), max_size=15)))
+    deletes = data.draw(st.sets(st.sampled_from(ours))) if ours else set()
+    answers = data.draw(st.lists(st.integers(0, 30), max_size=60))  # of anybody, in any order, some of them twice
+    waiting, counted = Waiting(), list[int]()
+    events = [("sent", offset) for offset in ours]
+    for answer in answers:
+        events.insert(data.draw(st.integers(0, len(events))), ("answer", answer))
+    for kind, offset in events:
+        if kind == "sent":
+            early = waiting.sent(0, offset, is_check_in=offset not in deletes)
+            if early is not None:
+                assert isinstance(early, Told)
+                counted.append(int(early.group))
+        elif waiting.answered(0, offset, told(offset)):
+            counted.append(offset)
+    assert len(counted) == len(set(counted))
+    assert set(counted) <= set(ours) - deletes
+    assert len(waiting) == len(set(ours) - deletes) - len(counted)
+
+
+def test_answers_in_order_are_counted_however_far_ahead_of_the_acknowledgements_they_are() -> None:
+    waiting = Waiting()
+    assert not any(waiting.answered(0, offset, told(offset)) for offset in range(100))
+    assert [waiting.sent(0, offset, is_check_in=True) for offset in range(0, 100, 2)] == [
+        told(offset) for offset in range(0, 100, 2)
+    ]
+    assert len(waiting) == 0
+
+
+def test_partitions_are_told_apart() -> None:
+    waiting = Waiting()
+    waiting.sent(0, 5, is_check_in=True)
+    assert not waiting.answered(1, 5, told(5))
+    assert waiting.answered(0, 5, told(5))
+    assert not waiting.answered(0, 5, told(5))  # again
+
+
+# On a broker
+
+
+def message(number: int, value: bytes | None) -> Message[int]:
+    return Message(b"%d" % number, value, True, number)
+
+
+def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(kafka: KafkaServer, fresh: Fresh) -> None:
+    settings = Kafka(brokers=kafka.brokers, topics=Topics(check_ins=(fresh.topic(),)), max_record_bytes=50_000)
+    noise = random.Random(1)
+    values = [b"small", None, noise.randbytes(60_000), b"small too", noise.randbytes(40_000), None]
+
+    async def run() -> tuple[list[int], int, list[bytes | None]]:
+        async with feeding(settings, watch=False, tell=lambda answer: None) as feed:
+            done = await feed.send([message(n, value) for n, value in enumerate(values)])
+            done += await feed.drain()
+        async with reading(settings, settings.topics.check_ins) as found:
+            return done, feed.refused, [record.value async for batch in found.batches() for record in batch]
+
+    done, refused, kept = asyncio.run(run())
+    assert done == [0, 1, 2, 3, 4, 5]
+    assert refused == 1  # more than the client itself may send
+    assert kept == [values[0], values[3], values[4]]
+
+
+def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(kafka: KafkaServer, fresh: Fresh) -> None:
+    topics = Topics(check_ins=(fresh.topic(),))
+    settings = Kafka(brokers=kafka.brokers, topics=topics, request_timeout_seconds=1.0)
+
+    async def run(feed: Feed[int]) -> None:
+        await feed.send([message(0, b"first")])
+        assert await feed.drain() == [0]
+        kafka.pause()
+        assert await feed.send([message(1, b"second")]) == []
+        await feed.drain()
+
+    async def whole() -> None:
+        async with feeding(settings, watch=False, tell=lambda answer: None) as feed:
+            try:
+                with pytest.raises(Unavailable):
+                    await run(feed)
+            finally:
+                kafka.go_on()
+
+    asyncio.run(whole())
