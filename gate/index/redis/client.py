@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.sentinel import MasterNotFoundError, SentinelConnectionPool
 
+from gate.backoff import Backoff
 from gate.errors import ConfigError, GateError, Stale, Unavailable
 from gate.index.redis.url import Patience
 
@@ -132,7 +132,9 @@ class Link:
         """Send, and again if it may help."""
         if self._rest_until and time.monotonic() < self._rest_until:
             raise Unavailable("the index did not answer lately; it is tried again in a moment")
-        delay = self._patience.backoff_seconds
+        backoff = Backoff(
+            first_seconds=self._patience.backoff_seconds, longest_seconds=self._patience.longest_backoff_seconds
+        )
         for attempt in range(self._patience.retries + 1):
             begun = time.monotonic()
             try:
@@ -145,9 +147,7 @@ class Link:
                 if attempt == self._patience.retries or isinstance(exc, Stale):
                     self._note(failed=not isinstance(exc, Stale))
                     raise
-                # Not all at the same time: whatever took the server away took it from every process at once.
-                await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311 - it guards no secret
-                delay = min(2 * delay, self._patience.longest_backoff_seconds)
+                await asyncio.sleep(backoff.next_seconds())
             else:
                 self._watcher.round_trip(name, time.monotonic() - begun)
                 self._note(failed=False)
