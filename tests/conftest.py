@@ -31,6 +31,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 settings.load_profile("gate")
 
+# A test that uses one of these fixtures, directly or through another fixture, gets the marker of the server.
+SERVER_FIXTURES = {"kafka": "kafka", "shared_redis": "redis"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in SERVER_FIXTURES:
+                item.add_marker(SERVER_FIXTURES[fixture])
+
 
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
