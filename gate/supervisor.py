@@ -41,7 +41,7 @@ from gate.errors import ConfigError, GateError
 from gate.http.health import STUCK_SECONDS, Checks, health_server, serve_health, ticking
 from gate.logs import configure_logging
 from gate.metrics import Observer, Oversight, ProcessFacts, Readiness
-from gate.stream.settings import Serving
+from gate.stream.settings import ServerSettings
 
 WRONG, CRASHED = 2, 70  # exit codes: a setting that no second try can mend; a bug
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client keeps values, if set before it is imported
@@ -78,26 +78,26 @@ class Patience:
 
 
 def run(
-    work: Work, settings: object, *, serving: Serving, drain_seconds: float, patience: Patience | None = None
+    work: Work, settings: object, *, server: ServerSettings, drain_seconds: float, patience: Patience | None = None
 ) -> int:
     """Work in this process, or in as many as are asked for, until told to stop. Returns the exit code."""
-    configure_logging(serving.log_level, serving.log_format)
-    if serving.workers == 1:
-        return asyncio.run(_alone(work, settings, serving))
-    return Supervisor(work, settings, serving, drain_seconds, patience or Patience()).run()
+    configure_logging(server.log_level, server.log_format)
+    if server.workers == 1:
+        return asyncio.run(_alone(work, settings, server))
+    return Supervisor(work, settings, server, drain_seconds, patience or Patience()).run()
 
 
-async def _alone(work: Work, settings: object, serving: Serving) -> int:
+async def _alone(work: Work, settings: object, server: ServerSettings) -> int:
     observer, readiness = Observer(), Readiness()
     observer.registry.register(ProcessFacts(lambda: {"0": os.getpid()}))
     Oversight(observer.registry, workers=1).began(0, os.getpid(), again=False)
     post = Post(number=0, observer=observer, readiness=readiness)
-    if serving.http_port is None:
+    if server.http_port is None:
         return await _work(work, settings, post)
     async with serve_health(
-        registry=observer.registry, readiness=readiness, host=serving.http_host, port=serving.http_port
+        registry=observer.registry, readiness=readiness, host=server.http_host, port=server.http_port
     ) as port:
-        observer.listening(serving.http_host, port)
+        observer.listening(server.http_host, port)
         return await _work(work, settings, post)
 
 
@@ -117,10 +117,10 @@ async def _work(work: Work, settings: object, post: Post) -> int:
 
 
 def _be_worker(
-    work: Work, settings: object, number: int, serving: Serving, reports: Connection, pulse: ctypes.c_double
+    work: Work, settings: object, number: int, server: ServerSettings, reports: Connection, pulse: ctypes.c_double
 ) -> None:
     values.ValueClass = values.MultiProcessValue(lambda: number)
-    configure_logging(serving.log_level, serving.log_format)
+    configure_logging(server.log_level, server.log_format)
     threading.Thread(target=_follow_parent, daemon=True, name="parent").start()
 
     def tell(reasons: Mapping[str, str]) -> None:
@@ -170,32 +170,32 @@ class Supervisor:
     """Begins workers, begins them again, and ends when they have ended."""
 
     def __init__(
-        self, work: Work, settings: object, serving: Serving, drain_seconds: float, patience: Patience
+        self, work: Work, settings: object, server: ServerSettings, drain_seconds: float, patience: Patience
     ) -> None:
         self._work = work
         self._settings = settings
-        self._serving = serving
+        self._server = server
         self._drain_seconds = drain_seconds
         self._patience = patience
         self._context = multiprocessing.get_context("spawn")  # a fork would share sockets, threads and locks
-        self._workers = [_Worker(number) for number in range(serving.workers)]
+        self._workers = [_Worker(number) for number in range(server.workers)]
         self._code = 0
         self._kill_at: float | None = None  # once told to stop
         self._looked_at = time.monotonic()
         self._registry = CollectorRegistry()
-        self._oversight = Oversight(self._registry, workers=serving.workers)
+        self._oversight = Oversight(self._registry, workers=server.workers)
 
     def run(self) -> int:
         with ExitStack() as opened:
             self._folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="gate-metrics-")))
             self._registry.register(ProcessFacts(self._pids))
             self._registry.register(_Merged(self._folder))
-            if self._serving.http_port is not None:
+            if self._server.http_port is not None:
                 checks = Checks(registry=self._registry, alive=self._alive, ready=self._ready)
                 port = opened.enter_context(
-                    health_server(checks, host=self._serving.http_host, port=self._serving.http_port)
+                    health_server(checks, host=self._server.http_host, port=self._server.http_port)
                 )
-                self._oversight.listening(self._serving.http_host, port)
+                self._oversight.listening(self._server.http_host, port)
             resource_tracker.ensure_running()  # or the first worker would begin it, and so hear Ctrl-C again
             signals = opened.enter_context(_signals())
             opened.callback(self._kill_all, "the supervisor failed")
@@ -222,7 +222,7 @@ class Supervisor:
         worker.pulse = self._context.RawValue(ctypes.c_double, time.monotonic() + _START_SECONDS)
         worker.process = self._context.Process(
             target=_be_worker,
-            args=(self._work, self._settings, worker.number, self._serving, theirs, worker.pulse),
+            args=(self._work, self._settings, worker.number, self._server, theirs, worker.pulse),
             name=f"gate-{worker.number}",
         )
         with _environment(METRICS_FOLDER, str(self._folder)), _without(signal.SIGINT):

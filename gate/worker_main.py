@@ -26,9 +26,9 @@ def check(settings: Settings) -> None:
     """What can be told to be wrong before any process begins."""
     if settings.kafka is None:
         raise ConfigError("kafka: no brokers are named; give --kafka HOST:PORT, or set kafka_brokers")
-    if settings.serving.workers > 1 and not is_redis_url(settings.index):
+    if settings.server.workers > 1 and not is_redis_url(settings.index):
         raise ConfigError(
-            f"workers: {settings.serving.workers} workers need an index that they share: name a Redis with --redis or "
+            f"workers: {settings.server.workers} workers need an index that they share: name a Redis with --redis or "
             "--index, or run one worker"
         )
 
@@ -36,7 +36,7 @@ def check(settings: Settings) -> None:
 def serve(settings: Settings) -> int:
     """Work until told to stop, in as many processes as are asked for. Returns the exit code."""
     check(settings)
-    return run(work, settings, serving=settings.serving, drain_seconds=settings.working.drain_seconds)
+    return run(work, settings, server=settings.server, drain_seconds=settings.worker.drain_seconds)
 
 
 async def work(settings: Settings, post: Post) -> None:
@@ -66,13 +66,13 @@ async def work(settings: Settings, post: Post) -> None:
         partial(gate, None if settings.index == MEMORY else settings.index),
         limits=settings.limits,
         topics=settings.kafka.topics,
-        on_index_unavailable=settings.working.on_index_unavailable,
+        on_index_unavailable=settings.worker.on_index_unavailable,
         content_root=settings.content_root,
         observer=post.observer,
     )
     worker = Worker(
         settings.kafka,
-        settings.working,
+        settings.worker,
         desk,
         limits=settings.limits,
         observer=post.observer,

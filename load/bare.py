@@ -13,13 +13,13 @@ import signal
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from gate.stream.kafka_errors import consumer_options, producer_options
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 VALUE = b"x" * 480  # what a verdict without matches takes
 HEADERS = [("ce_specversion", b"1.0"), ("ce_id", b"0" * 32), ("ce_type", b"gate.verdict"), ("ce_source", b"/gate/x@1")]
 
 
-async def loop(kafka: Kafka, check_ins: str, verdicts: str, records: int) -> None:
+async def loop(kafka: KafkaSettings, check_ins: str, verdicts: str, records: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     consumer = AIOKafkaConsumer(check_ins, **consumer_options(kafka, rebalance_seconds=30))
@@ -50,7 +50,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--records", type=int, default=256)
     asked = parser.parse_args()
-    kafka = Kafka(brokers=asked.brokers, group=asked.group)
+    kafka = KafkaSettings(brokers=asked.brokers, group=asked.group)
     asyncio.run(loop(kafka, asked.check_ins, asked.verdicts, asked.records))
 
 

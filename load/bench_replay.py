@@ -28,7 +28,7 @@ from gate.cli.targets import to_kafka
 from gate.limits import Limits
 from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, UNDER_WAY
 from gate.stream.kafka_errors import producer_options
-from gate.stream.settings import Kafka, Topics
+from gate.stream.settings import KafkaSettings, Topics
 from gate.wire import CheckInEvent, encode
 from load.corpus import Corpus
 from load.measure import CLOCKS, Contender, Report, interleave, rows
@@ -37,7 +37,7 @@ from tests.support.brokers import Fresh, kafka_server
 BARE = "bare producer"
 
 
-def bare(kafka: Kafka, records: Sequence[tuple[bytes, bytes]]) -> Callable[[int], int]:
+def bare(kafka: KafkaSettings, records: Sequence[tuple[bytes, bytes]]) -> Callable[[int], int]:
     async def send() -> None:
         options = producer_options(kafka) | {"max_batch_size": BATCH_BYTES, "linger_ms": LINGER_MS}
         async with AIOKafkaProducer(**options) as producer:
@@ -55,7 +55,7 @@ def bare(kafka: Kafka, records: Sequence[tuple[bytes, bytes]]) -> Callable[[int]
     return step
 
 
-def replayed(kafka: Kafka, archive: Path, journals: Path) -> Callable[[int], int]:
+def replayed(kafka: KafkaSettings, archive: Path, journals: Path) -> Callable[[int], int]:
     def step(number: int) -> int:
         tally = Tally()
         task = Task(sources=(str(archive),), target=kafka.brokers)
@@ -73,7 +73,9 @@ def run(*, documents: int, rounds: int, clock: str) -> Report:
     report = Report("An archive into a topic", {"documents": documents, "rounds": rounds, "clock": clock})
     with kafka_server() as broker, tempfile.TemporaryDirectory(prefix="gate-replay-") as made:
         folder = Path(made)
-        kafka = Kafka(brokers=broker.brokers, topics=Topics(check_ins=(Fresh(broker.brokers, "bench").topic(),)))
+        kafka = KafkaSettings(
+            brokers=broker.brokers, topics=Topics(check_ins=(Fresh(broker.brokers, "bench").topic(),))
+        )
         records = [
             (one.document_id.encode(), encode(CheckInEvent(document_id=one.document_id, text=one.text)))
             for one in Corpus(1, documents)

@@ -25,7 +25,7 @@ from gate.index.protocol.claim import Claim
 from gate.model import Verdict
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.wire import Place, Rejected, VerdictEvent
 
 OTHERWISE = "otherwise"  # verdicts that came out so
@@ -105,14 +105,14 @@ def rebuild(
         sys.exit(SOME_FAILED)
 
 
-def _from_topics(kafka: Kafka, settings: Settings, work: Work) -> Iterator[tuple[int, int]]:
+def _from_topics(kafka: KafkaSettings, settings: Settings, work: Work) -> Iterator[tuple[int, int]]:
     """Judge all that the topics hold; how many records were read, of how many."""
     from gate.stream.events import read_record  # here, as the library of Kafka is: few commands need it
     from gate.stream.topic_reader import read_in_time
 
     limits = settings.limits
     topics = read_in_time(
-        kafka, kafka.topics.check_ins, records=limits.batch_documents, size_bytes=settings.working.batch_bytes
+        kafka, kafka.topics.check_ins, records=limits.batch_documents, size_bytes=settings.worker.batch_bytes
     )
     with topics as (reading, batches):
         total = sum(map(len, reading.spans.values()))

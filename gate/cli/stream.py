@@ -17,7 +17,7 @@ from gate.cli import show
 from gate.cli.common import SOME_FAILED, Options, common, emit, load
 from gate.config import Settings
 from gate.errors import ConfigError
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 # The library is imported where it is needed: it takes a fifth of the time in which a command starts, and few need it.
 
@@ -34,7 +34,7 @@ def brokers(command: F) -> F:
     return option(command)
 
 
-def need_kafka(settings: Settings) -> Kafka:
+def need_kafka(settings: Settings) -> KafkaSettings:
     if settings.kafka is None:
         raise ConfigError("kafka_brokers: this command needs them; name them with --kafka HOST:PORT, or in gate.toml")
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # whatever it has to say is told by the error
@@ -137,7 +137,7 @@ Row = tuple[str, str, str, dict[str, tuple[str, str]]]
 
 
 async def _create(
-    kafka: Kafka, *, partitions: int, copies: int | None, days: float | None, compact: bool, check: bool
+    kafka: KafkaSettings, *, partitions: int, copies: int | None, days: float | None, compact: bool, check: bool
 ) -> list[Row]:
     from aiokafka.admin import NewTopic
 
@@ -200,7 +200,7 @@ def lag(*, most: int | None, kafka: str | None, options: Options) -> None:
         sys.exit(SOME_FAILED)
 
 
-async def _lag(kafka: Kafka) -> list[tuple[str, int, int | None, int, int]]:
+async def _lag(kafka: KafkaSettings) -> list[tuple[str, int, int | None, int, int]]:
     from gate.stream.admin import connected
     from gate.stream.topic_reader import opened, spans_of
 
@@ -264,7 +264,7 @@ def list_letters(*, reasons: tuple[str, ...], last: int | None, kafka: str | Non
 
 
 async def _letters(
-    kafka: Kafka, reasons: tuple[str, ...], last: int | None
+    kafka: KafkaSettings, reasons: tuple[str, ...], last: int | None
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     from collections import deque
 

@@ -14,7 +14,7 @@ from gate.archive.readers import Found
 from gate.archive.replay import Entry, Target
 from gate.archive.tally import Tally
 from gate.model import CheckIn
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.wire import CheckInEvent, Place
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _record(found: Found | None) -> tuple[bytes, bytes | None, bool]:
 
 
 @contextmanager
-def to_kafka(kafka: Kafka, tally: Tally, *, watch: bool) -> Iterator[ToKafka]:
+def to_kafka(kafka: KafkaSettings, tally: Tally, *, watch: bool) -> Iterator[ToKafka]:
     from gate.stream.check_in_producer import Told, feeding  # here, as the library of Kafka is: few commands need it
 
     def tell(answer: Told | Dead) -> None:

@@ -26,7 +26,7 @@ from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.index.redis.url import Redising, is_redis_url
 from gate.limits import Limits
-from gate.stream.settings import Kafka, Serving, Working
+from gate.stream.settings import KafkaSettings, ServerSettings, WorkerSettings
 
 DEFAULT_FILE = Path("gate.toml")
 MAX_SECRET_BYTES = 64  # the longest key that BLAKE2b takes; a longer one would count in part only
@@ -84,9 +84,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     content_root: Path | None = None
     secret: Secret = Secret()
     limits: Limits = Limits()
-    kafka: Kafka | None = None  # None: no brokers were named
-    working: Working = Working()
-    serving: Serving = Serving()
+    kafka: KafkaSettings | None = None  # None: no brokers were named
+    worker: WorkerSettings = WorkerSettings()
+    server: ServerSettings = ServerSettings()
 
 
 class Effective(NamedTuple):
@@ -135,8 +135,8 @@ def load_settings(
         secret=Secret(secrets["secret"].value),
         limits=Limits(**limits),
         kafka=stream.kafka if "kafka_brokers" in given else None,
-        working=stream.working,
-        serving=stream.serving,
+        worker=stream.worker,
+        server=stream.server,
     )
     return settings, _effective(settings, stream_in_force(stream), given, paths, secrets)
 

@@ -16,16 +16,16 @@ from msgspec import Meta
 
 from gate.config.sources import Given, checked, shown
 from gate.stream.settings import (
-    Delivery,
-    Kafka,
+    DeliveryGuarantee,
+    KafkaSettings,
     LogFormat,
     LogLevel,
     OnIndexUnavailable,
     SaslMechanism,
     Security,
-    Serving,
+    ServerSettings,
     Topics,
-    Working,
+    WorkerSettings,
 )
 
 Seconds = Annotated[float, Meta(gt=0)]
@@ -52,20 +52,20 @@ KAFKA: dict[str, Any] = {
     "kafka_fetch_bytes": Bytes,
     "kafka_unpacked_bytes": Bytes,
 }
-WORKING: dict[str, Any] = {
-    "delivery": Delivery,
+WORKER: dict[str, Any] = {
+    "delivery": DeliveryGuarantee,
     "on_index_unavailable": OnIndexUnavailable,
     "batch_bytes": Bytes,
     "drain_seconds": Seconds,
 }
-SERVING: dict[str, Any] = {
+SERVER: dict[str, Any] = {
     "workers": Annotated[int, Meta(ge=1, le=1024)],
     "http_host": Name,
     "http_port": Annotated[int, Meta(ge=0, le=65535)],
     "log_level": LogLevel,
     "log_format": LogFormat,
 }
-STREAM = (*TOPICS, *KAFKA, *WORKING, *SERVING)
+STREAM = (*TOPICS, *KAFKA, *WORKER, *SERVER)
 KAFKA_FILES = ("kafka_ca_file", "kafka_cert_file", "kafka_key_file")
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")  # the brokers' own rule
@@ -73,9 +73,9 @@ _BROKER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\],]+)(:(?P<port>\d{1,5}))?"
 
 
 class Stream(NamedTuple):
-    kafka: Kafka
-    working: Working
-    serving: Serving
+    kafka: KafkaSettings
+    worker: WorkerSettings
+    server: ServerSettings
 
 
 def find_stream(
@@ -87,12 +87,12 @@ def find_stream(
     if "kafka_brokers" in values:
         _check_brokers(given["kafka_brokers"], str(values["kafka_brokers"]), problems)
     topics = _topics(given, problems)
-    kafka = Kafka(topics=topics, **{key.removeprefix("kafka_"): value for key, value in values.items()})
-    working = Working(**_values(WORKING, given, problems))
-    serving = Serving(**_values(SERVING, given, problems))
+    kafka = KafkaSettings(topics=topics, **{key.removeprefix("kafka_"): value for key, value in values.items()})
+    worker = WorkerSettings(**_values(WORKER, given, problems))
+    server = ServerSettings(**_values(SERVER, given, problems))
     if "kafka_brokers" in given and ("kafka_security" in values) == ("kafka_security" in given):
         problems.extend(_contradictions(kafka, given))
-    return Stream(kafka, working, serving)
+    return Stream(kafka, worker, server)
 
 
 def _values(kinds: Mapping[str, Any], given: Mapping[str, Given], problems: list[str]) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return () if value is None else (value,) if isinstance(value, str) else value
 
 
-def _contradictions(kafka: Kafka, given: Mapping[str, Given]) -> Iterator[str]:
+def _contradictions(kafka: KafkaSettings, given: Mapping[str, Given]) -> Iterator[str]:
     """What was set and would not be used, or is needed and was not set."""
     by_name, by_tls = kafka.security.startswith("SASL"), kafka.security.endswith("SSL")
     if by_name:
@@ -177,6 +177,6 @@ def in_force(stream: Stream) -> dict[str, object]:
         if key in TOPICS:
             values[key] = getattr(stream.kafka.topics, TOPICS[key])
             continue
-        part: object = stream.kafka if key in KAFKA else stream.working if key in WORKING else stream.serving
+        part: object = stream.kafka if key in KAFKA else stream.worker if key in WORKER else stream.server
         values[key] = getattr(part, key.removeprefix("kafka_"))
     return values

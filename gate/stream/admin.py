@@ -19,7 +19,7 @@ from aiokafka.conn import collect_hosts, create_conn
 
 from gate.errors import ConfigError
 from gate.stream.kafka_errors import Action, action_for, bounded, client_options, translated
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Known:
 class Admin:
     """The questions. Errors are the gate's own: ConfigError for what is refused or wrong, Unavailable for silence."""
 
-    def __init__(self, kafka: Kafka, client: AIOKafkaAdminClient) -> None:
+    def __init__(self, kafka: KafkaSettings, client: AIOKafkaAdminClient) -> None:
         self._kafka = kafka
         self._client = client
 
@@ -134,7 +134,7 @@ class Admin:
         return await asked(self._kafka, ask)
 
 
-async def asked(kafka: Kafka, ask: Callable[[], Awaitable[T]]) -> T:
+async def asked(kafka: KafkaSettings, ask: Callable[[], Awaitable[T]]) -> T:
     """An answer, within the time of one request; until then, whatever passes is asked again."""
     last: BaseException = TimeoutError()
     with suppress(TimeoutError):
@@ -151,7 +151,7 @@ async def asked(kafka: Kafka, ask: Callable[[], Awaitable[T]]) -> T:
 
 
 @asynccontextmanager
-async def connected(kafka: Kafka) -> AsyncIterator[Admin]:
+async def connected(kafka: KafkaSettings) -> AsyncIterator[Admin]:
     client = AIOKafkaAdminClient(**client_options(kafka))
     try:
         await started(kafka, client)
@@ -160,7 +160,7 @@ async def connected(kafka: Kafka) -> AsyncIterator[Admin]:
         await stopped(kafka, client.close)
 
 
-async def started(kafka: Kafka, client: Any) -> None:
+async def started(kafka: KafkaSettings, client: Any) -> None:
     """Start a client of the library. Why it cannot be reached is found out, for the library does not say."""
     try:
         await bounded(client.start(), kafka.request_timeout_seconds)
@@ -168,7 +168,7 @@ async def started(kafka: Kafka, client: Any) -> None:
         raise translated(await _found_out(kafka, exc), kafka) from exc
 
 
-async def stopped(kafka: Kafka, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def stopped(kafka: KafkaSettings, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Close a client, or leave it: with the broker away the library may wait for ever, or tell its caller that it was
     cancelled when only a task of the library was."""
     closing = asyncio.ensure_future(close())
@@ -179,7 +179,7 @@ async def stopped(kafka: Kafka, close: Callable[[], Coroutine[Any, Any, None]]) 
             closing.result()
 
 
-async def _found_out(kafka: Kafka, error: BaseException) -> BaseException:
+async def _found_out(kafka: KafkaSettings, error: BaseException) -> BaseException:
     """What a broker says to a single connection; that it is away, if none says anything else."""
     options = client_options(kafka)
     for host, port, _ in collect_hosts(options.pop("bootstrap_servers")):

@@ -20,7 +20,7 @@ from gate.errors import ConfigError
 from gate.model import Relation
 from gate.stream.admin import Admin, asked, connected, started, stopped
 from gate.stream.kafka_errors import Action, action_for, bounded, producer_options, translated
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import opened
 from gate.wire import Place
 
@@ -107,7 +107,7 @@ class Feed(Generic[T]):
 
     def __init__(
         self,
-        kafka: Kafka,
+        kafka: KafkaSettings,
         topic: str,
         watcher: AIOKafkaConsumer | None,
         *,
@@ -243,7 +243,9 @@ class Feed(Generic[T]):
 
 
 @asynccontextmanager
-async def feeding(kafka: Kafka, *, watch: bool, tell: Callable[[Told | Dead], None]) -> AsyncIterator[Feed[Any]]:
+async def feeding(
+    kafka: KafkaSettings, *, watch: bool, tell: Callable[[Told | Dead], None]
+) -> AsyncIterator[Feed[Any]]:
     """Feed the first topic of check-ins, from now on. ConfigError: it is not there, or not allowed."""
     topic = kafka.topics.check_ins[0]
     answers = (kafka.topics.verdicts, kafka.topics.dead_letters) if watch else ()
@@ -262,7 +264,7 @@ async def feeding(kafka: Kafka, *, watch: bool, tell: Callable[[Told | Dead], No
         yield feed
 
 
-async def _surely_bytes(kafka: Kafka, admin: Admin) -> int:
+async def _surely_bytes(kafka: KafkaSettings, admin: Admin) -> int:
     """As much as the client and the topic take for certain, with what is written around it."""
     topic = kafka.topics.check_ins[0]
     try:

@@ -17,7 +17,7 @@ from gate.stream.admin import Admin, asked, connected, started, stopped
 from gate.stream.dead_letters import Letter, chosen, original_at, original_of, read_letter
 from gate.stream.events import Outgoing
 from gate.stream.kafka_errors import Action, action_for, bounded, client_options, producer_options, translated
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import opened, reading
 
 NOTED_LETTERS = 500  # so many are sent at most before it is noted how far it has come
@@ -30,7 +30,7 @@ TOO_LARGE = "too large to send"
 
 
 async def resend(
-    kafka: Kafka,
+    kafka: KafkaSettings,
     *,
     reasons: Collection[str] = (),
     names: Collection[str] = (),
@@ -66,7 +66,7 @@ class Post:
     """Finds originals, and sends them one by one: whatever shared a request with one that is too large would be refused
     with it, and a producer that was refused something is of no more use."""
 
-    def __init__(self, kafka: Kafka, held: AsyncExitStack, *, dry_run: bool) -> None:
+    def __init__(self, kafka: KafkaSettings, held: AsyncExitStack, *, dry_run: bool) -> None:
         self._kafka = kafka
         self._held = held
         self._dry_run = dry_run
@@ -115,7 +115,7 @@ class Notes:
     """How far letters of each reason have been sent."""
 
     def __init__(
-        self, kafka: Kafka, admin: Admin, held: AsyncExitStack, partitions: list[TopicPartition], *, kept: bool
+        self, kafka: KafkaSettings, admin: Admin, held: AsyncExitStack, partitions: list[TopicPartition], *, kept: bool
     ) -> None:
         self._kafka = kafka
         self._admin = admin

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from gate.stream.admin import asked
 from gate.stream.events import ORIGINAL, Outgoing, Record, is_own
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.wire import DeadLetter
 
 UNREADABLE = "unreadable"  # the reason of a letter that is none
@@ -70,7 +70,7 @@ def original_of(letter: Letter) -> Outgoing | None:
     return Outgoing(told.place.topic, letter.record.key, value, headers)
 
 
-async def original_at(kafka: Kafka, consumer: AIOKafkaConsumer, letter: Letter) -> Outgoing | None:
+async def original_at(kafka: KafkaSettings, consumer: AIOKafkaConsumer, letter: Letter) -> Outgoing | None:
     """The record at the place that a letter names; None where it is no longer there, or is another one by now, as in a
     topic that was made anew, or was never unpacked."""
     place = letter.told.place if letter.told else None

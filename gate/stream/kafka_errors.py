@@ -19,7 +19,7 @@ from aiokafka import errors
 from aiokafka.helpers import create_ssl_context
 
 from gate.errors import ConfigError, Unavailable
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ def code_of(error: BaseException) -> str:
     return type(error).__name__
 
 
-def translated(error: BaseException, kafka: Kafka) -> Exception:
+def translated(error: BaseException, kafka: KafkaSettings) -> Exception:
     """A library's error as the gate's, for commands that do one thing and then end."""
     if isinstance(error, REFUSED):
         return ConfigError(
@@ -122,7 +122,7 @@ def translated(error: BaseException, kafka: Kafka) -> Exception:
     return error if isinstance(error, Exception) else RuntimeError(code_of(error))
 
 
-def client_options(kafka: Kafka) -> dict[str, Any]:
+def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """What every client of the library is told alike. ConfigError: a file of keys cannot be used."""
     options: dict[str, Any] = {
         "bootstrap_servers": [broker.strip() for broker in kafka.brokers.split(",")],
@@ -152,7 +152,7 @@ def client_options(kafka: Kafka) -> dict[str, Any]:
     return options
 
 
-def consumer_options(kafka: Kafka, *, rebalance_seconds: float) -> dict[str, Any]:
+def consumer_options(kafka: KafkaSettings, *, rebalance_seconds: float) -> dict[str, Any]:
     """Nothing is committed by itself, nothing is skipped, and only what was committed is read."""
     session = kafka.session_timeout_seconds
     return client_options(kafka) | {
@@ -170,7 +170,7 @@ def consumer_options(kafka: Kafka, *, rebalance_seconds: float) -> dict[str, Any
     }
 
 
-def producer_options(kafka: Kafka) -> dict[str, Any]:
+def producer_options(kafka: KafkaSettings) -> dict[str, Any]:
     return client_options(kafka) | {
         "acks": "all",
         "enable_idempotence": True,

@@ -17,7 +17,7 @@ from gate.stream.kafka_errors import Action, action_for, bounded, producer_optio
 from gate.stream.outage import Absence
 from gate.stream.partitions import Lanes
 from gate.stream.processor import Part
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 BATCH_BYTES = 256 * 1024  # of records that go to one partition together
 
@@ -29,7 +29,7 @@ class Sender:
 
     def __init__(
         self,
-        kafka: Kafka,
+        kafka: KafkaSettings,
         consumer: AIOKafkaConsumer,
         lanes: Lanes,
         observer: Observer,

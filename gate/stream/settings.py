@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Delivery = Literal["at_least_once", "exactly_once"]
+DeliveryGuarantee = Literal["at_least_once", "exactly_once"]
 OnIndexUnavailable = Literal["wait", "pass_unchecked"]
 Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -25,7 +25,7 @@ class Topics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kafka:
+class KafkaSettings:
     """How to reach the brokers, and as whom."""
 
     brokers: str = "localhost:9092"  # host:port, separated by commas
@@ -48,18 +48,18 @@ class Kafka:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Working:
+class WorkerSettings:
     """How a worker goes about its work. The size of a batch is bounded by the limits."""
 
-    delivery: Delivery = "at_least_once"
+    delivery: DeliveryGuarantee = "at_least_once"
     on_index_unavailable: OnIndexUnavailable = "wait"
     batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
-    under_way: int = 4  # batches between poll and commit; each stage works on another one
+    in_flight_batches: int = 4  # batches between poll and commit; each stage works on another one
     drain_seconds: float = 20.0  # how long a worker may take to finish what it has begun when it is told to stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class ServerSettings:
     """How `gate run` stands in its machine: how many processes, where it can be asked, what it tells."""
 
     workers: int = 1

@@ -17,7 +17,7 @@ from gate.stream import unpacking
 from gate.stream.admin import Admin, asked, connected, started, stopped
 from gate.stream.events import Record
 from gate.stream.kafka_errors import client_options
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 POLL_MS = 500
 
@@ -40,7 +40,7 @@ class Reading:
     is known to be further on.
     """
 
-    def __init__(self, kafka: Kafka, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
+    def __init__(self, kafka: KafkaSettings, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
         self.spans = dict(spans)
         self.done = 0  # offsets, whether they held a record that anybody may see or not
         self._kafka = kafka
@@ -112,7 +112,7 @@ class Reading:
 
 @asynccontextmanager
 async def reading(
-    kafka: Kafka, topics: Sequence[str], *, begin: Mapping[TopicPartition, int] | None = None
+    kafka: KafkaSettings, topics: Sequence[str], *, begin: Mapping[TopicPartition, int] | None = None
 ) -> AsyncIterator[Reading]:
     """Read topics from their beginnings, or from the offsets in `begin` where those are later."""
     async with connected(kafka) as admin, opened(kafka) as consumer:
@@ -129,7 +129,7 @@ async def reading(
 
 
 async def spans_of(
-    kafka: Kafka, admin: Admin, consumer: AIOKafkaConsumer, topics: Sequence[str]
+    kafka: KafkaSettings, admin: Admin, consumer: AIOKafkaConsumer, topics: Sequence[str]
 ) -> dict[TopicPartition, Span]:
     """What is there of each partition. ConfigError names topics that are missing."""
     known = await admin.needed(topics)
@@ -140,7 +140,7 @@ async def spans_of(
 
 
 @asynccontextmanager
-async def opened(kafka: Kafka) -> AsyncIterator[AIOKafkaConsumer]:
+async def opened(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaConsumer]:
     """A consumer without a group."""
     unpacking.install(kafka.unpacked_bytes)
     consumer = AIOKafkaConsumer(
@@ -160,7 +160,7 @@ async def opened(kafka: Kafka) -> AsyncIterator[AIOKafkaConsumer]:
 
 @contextmanager
 def read_in_time(
-    kafka: Kafka, topics: Sequence[str], *, records: int, size_bytes: int
+    kafka: KafkaSettings, topics: Sequence[str], *, records: int, size_bytes: int
 ) -> Iterator[tuple[Reading, Iterator[list[Record]]]]:
     """`Reading.in_time` for a program that has no event loop: it turns only while the next records are asked for."""
     with asyncio.Runner() as runner:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gate.stream.admin import Known
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 DAY_MS = 86_400_000
 FOREVER = "-1"
@@ -28,7 +28,7 @@ class Wanted:
 
 
 def wanted(
-    kafka: Kafka, *, partitions: int, copies: int, retention_days: float | None, compact: bool = False
+    kafka: KafkaSettings, *, partitions: int, copies: int, retention_days: float | None, compact: bool = False
 ) -> Iterator[Wanted]:
     """All topics of the gate.
 

@@ -31,7 +31,7 @@ from gate.stream.outage import Absence, Backoff
 from gate.stream.partitions import Lanes
 from gate.stream.processor import Batch, Desk, cut
 from gate.stream.sender import Sender
-from gate.stream.settings import Kafka, Working
+from gate.stream.settings import KafkaSettings, WorkerSettings
 
 T = TypeVar("T")
 
@@ -49,8 +49,8 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     def __init__(
         self,
-        kafka: Kafka,
-        working: Working,
+        kafka: KafkaSettings,
+        settings: WorkerSettings,
         desk: Desk,
         *,
         limits: Limits,
@@ -58,7 +58,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         readiness: Readiness,
     ) -> None:
         self._kafka = kafka
-        self._working = working
+        self._settings = settings
         self._desk = desk
         self._limits = limits
         self._observer = observer
@@ -70,7 +70,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._to_sign: asyncio.Queue[Batch] = asyncio.Queue(1)
         self._to_judge: asyncio.Queue[Batch] = asyncio.Queue(1)
         self._ahead = asyncio.Semaphore(AHEAD)
-        self._lanes = Lanes(under_way=working.under_way)
+        self._lanes = Lanes(under_way=settings.in_flight_batches)
         self._consumer: Any = None
         self._outbox: Outbox | None = None
 
@@ -80,7 +80,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         try:
             await self._unless(stopping, self._open_index())
             await self._unless(stopping, self._join())
-            self._observer.started(group=self._kafka.group, delivery=self._working.delivery)
+            self._observer.started(group=self._kafka.group, delivery=self._settings.delivery)
             async with asyncio.TaskGroup() as tasks:
                 stages = [tasks.create_task(one) for one in (self._poll(stop), self._prepare(), self._judge_all())]
                 stages += [tasks.create_task(one) for one in (self.outbox.run(), self._watch_lag())]
@@ -133,7 +133,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         unpacking.install(self._kafka.unpacked_bytes)
         backoff = Backoff()
         while True:
-            rebalance = self._working.drain_seconds + self._kafka.session_timeout_seconds
+            rebalance = self._settings.drain_seconds + self._kafka.session_timeout_seconds
             consumer = AIOKafkaConsumer(**consumer_options(self._kafka, rebalance_seconds=rebalance))
             try:
                 await started(self._kafka, consumer)
@@ -157,7 +157,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             tell=self._desk.tell,
             too_large=self._desk.too_large,
         )
-        self._outbox = ExactlyOnce(sender) if self._working.delivery == "exactly_once" else AtLeastOnce(sender)
+        self._outbox = ExactlyOnce(sender) if self._settings.delivery == "exactly_once" else AtLeastOnce(sender)
         consumer.subscribe(list(self._kafka.topics.check_ins), listener=self)
 
     async def _find_topics(self, consumer: Any) -> None:
@@ -174,7 +174,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _drain(self) -> None:
         """Finish what is under way, commit, and let go of the partitions; all of it bounded."""
-        seconds = 0.0 if self._index.now or self._broker.now else self._working.drain_seconds
+        seconds = 0.0 if self._index.now or self._broker.now else self._settings.drain_seconds
         await self._lanes.quiet(None, seconds)
         await self.outbox.settled(seconds)
 
@@ -197,15 +197,15 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """Deliver what is under way for them before somebody else takes over, if that can be done at all."""
         if revoked and not self._index.now and not self._broker.now:
-            await self._lanes.quiet(revoked, self._working.drain_seconds)
-            await self.outbox.settled(self._working.drain_seconds)
+            await self._lanes.quiet(revoked, self._settings.drain_seconds)
+            await self.outbox.settled(self._settings.drain_seconds)
         self._lanes.revoke(revoked)
         self.outbox.revoked(revoked)
         if revoked:
             self._observer.revoked([tuple(partition) for partition in revoked])
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        self._lanes.assign(assigned, shut=self._working.delivery == "exactly_once")
+        self._lanes.assign(assigned, shut=self._settings.delivery == "exactly_once")
         self.outbox.assigned(assigned)
         self._observer.assigned([tuple(partition) for partition in assigned])
         self._readiness.set("consumer", None)
@@ -220,7 +220,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             epochs = self._lanes.epochs()
             polled = await self._polled(POLL_SECONDS)
             good = self._lanes.admit(polled, epochs, self._consumer)
-            for piece in cut(good, documents=self._limits.batch_documents, nbytes=self._working.batch_bytes):
+            for piece in cut(good, documents=self._limits.batch_documents, nbytes=self._settings.batch_bytes):
                 while not await self._free(POLL_SECONDS):
                     await self._stay_in_group()
                 await self._ahead.acquire()

@@ -23,7 +23,7 @@ from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
 from gate.limits import Limits
 from gate.model import Relation
 from gate.stream.events import Record, read_record
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import reading
 from gate.wire import Arrival, CheckInEvent
 from tests.support.brokers import Fresh, KafkaServer
@@ -171,7 +171,7 @@ class Topic:
 
     def records(self) -> list[Record]:
         async def read() -> list[Record]:
-            async with reading(Kafka(brokers=self.brokers), [self.names["kafka_topics"]]) as found:
+            async with reading(KafkaSettings(brokers=self.brokers), [self.names["kafka_topics"]]) as found:
                 return [record async for batch in found.batches() for record in batch]
 
         return asyncio.run(read())

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gate.config import load_settings
-from gate.config.stream import KAFKA, KAFKA_FILES, SERVING, STREAM, TOPICS, WORKING
+from gate.config.stream import KAFKA, KAFKA_FILES, SERVER, STREAM, TOPICS, WORKER
 from gate.errors import ConfigError
-from gate.stream.settings import Kafka, Serving, Topics, Working
+from gate.stream.settings import KafkaSettings, ServerSettings, Topics, WorkerSettings
 
 HUSH = "correct-horse"
 BROKERS = {"kafka_brokers": "localhost:9092"}
@@ -32,7 +32,7 @@ def problems(
     return list(caught.value.problems)
 
 
-def kafka(environ: dict[str, str] | None = None, **flags: object) -> Kafka:
+def kafka(environ: dict[str, str] | None = None, **flags: object) -> KafkaSettings:
     found = load_settings(BROKERS | flags, environ or {})[0].kafka
     assert found is not None
     return found
@@ -43,13 +43,13 @@ def kafka(environ: dict[str, str] | None = None, **flags: object) -> Kafka:
 
 def test_without_brokers_there_is_no_kafka_and_the_rest_has_its_defaults() -> None:
     settings, told = load_settings({}, {})
-    assert (settings.kafka, settings.working, settings.serving) == (None, Working(), Serving())
+    assert (settings.kafka, settings.worker, settings.server) == (None, WorkerSettings(), ServerSettings())
     assert told["kafka_brokers"] == (None, "default")
     assert told["kafka_topics"] == (("gate.check-ins",), "default")
 
 
 def test_brokers_alone_are_enough() -> None:
-    assert kafka() == Kafka(brokers="localhost:9092")
+    assert kafka() == KafkaSettings(brokers="localhost:9092")
     assert load_settings(BROKERS, {})[1]["kafka_brokers"] == ("localhost:9092", "--kafka")
 
 
@@ -74,20 +74,20 @@ def test_every_setting_can_be_set_on_every_layer() -> None:
         "drain_seconds": 3,
     }
     settings, told = load_settings(flags, environ)
-    assert settings.kafka == Kafka(
+    assert settings.kafka == KafkaSettings(
         brokers="a:1,b",
         group="guards",
         session_timeout_seconds=6.5,
         request_timeout_seconds=5.0,
         topics=Topics(check_ins=("one", "two"), accepted="passed"),
     )
-    assert settings.working == Working(
+    assert settings.worker == WorkerSettings(
         delivery="exactly_once",
         batch_bytes=1000,
         on_index_unavailable="pass_unchecked",
         drain_seconds=3.0,
     )
-    assert settings.serving == Serving(
+    assert settings.server == ServerSettings(
         workers=3,
         http_port=9100,
         http_host="0.0.0.0",  # noqa: S104
@@ -100,10 +100,12 @@ def test_every_setting_can_be_set_on_every_layer() -> None:
 
 
 def test_every_field_of_the_settings_has_a_setting_and_every_setting_an_origin() -> None:
-    fixed = {"under_way"}  # nobody needs to turn these
+    fixed = {"in_flight_batches"}  # nobody needs to turn these
     words = {"password", "key_password", "topics"}
-    known = {key.removeprefix("kafka_") for key in (*KAFKA, *KAFKA_FILES, *WORKING, *SERVING)}
-    assert {field.name for part in (Kafka, Working, Serving) for field in fields(part)} - fixed - words == known
+    known = {key.removeprefix("kafka_") for key in (*KAFKA, *KAFKA_FILES, *WORKER, *SERVER)}
+    assert {
+        field.name for part in (KafkaSettings, WorkerSettings, ServerSettings) for field in fields(part)
+    } - fixed - words == known
     assert {field.name for field in fields(Topics)} == set(TOPICS.values())
     _, told = load_settings({}, {})
     assert {*STREAM, *KAFKA_FILES, "kafka_password", "kafka_key_password", "kafka_password_file"} <= set(told)

@@ -131,7 +131,7 @@ def test_the_gate_reaches_the_parts_by_their_names(empty_folder: Path) -> None:
 def test_a_gate_may_drain_before_it_is_killed(empty_folder: Path) -> None:
     settings, _ = load_settings({}, gate_environment("gate"), None)
     grace = float(SERVICES["gate"]["stop_grace_period"].removesuffix("s"))
-    assert grace > settings.working.drain_seconds + 5  # the margin of the supervisor
+    assert grace > settings.worker.drain_seconds + 5  # the margin of the supervisor
 
 
 @pytest.mark.parametrize("service", ["topics", "gate"])

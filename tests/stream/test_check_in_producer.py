@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gate.errors import Unavailable
 from gate.model import Relation
 from gate.stream.check_in_producer import Feed, Message, Told, Waiting, feeding
-from gate.stream.settings import Kafka, Topics
+from gate.stream.settings import KafkaSettings, Topics
 from gate.stream.topic_reader import reading
 from gate.wire import Place
 from tests.support.brokers import Fresh, KafkaServer
@@ -70,7 +70,7 @@ def message(number: int, value: bytes | None) -> Message[int]:
 
 
 def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(kafka: KafkaServer, fresh: Fresh) -> None:
-    settings = Kafka(brokers=kafka.brokers, topics=Topics(check_ins=(fresh.topic(),)), max_record_bytes=50_000)
+    settings = KafkaSettings(brokers=kafka.brokers, topics=Topics(check_ins=(fresh.topic(),)), max_record_bytes=50_000)
     noise = random.Random(1)
     values = [b"small", None, noise.randbytes(60_000), b"small too", noise.randbytes(40_000), None]
 
@@ -89,7 +89,7 @@ def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(kafka: Ka
 
 def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(kafka: KafkaServer, fresh: Fresh) -> None:
     topics = Topics(check_ins=(fresh.topic(),))
-    settings = Kafka(brokers=kafka.brokers, topics=topics, request_timeout_seconds=1.0)
+    settings = KafkaSettings(brokers=kafka.brokers, topics=topics, request_timeout_seconds=1.0)
 
     async def run(feed: Feed[int]) -> None:
         await feed.send([message(0, b"first")])

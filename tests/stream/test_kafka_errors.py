@@ -18,7 +18,7 @@ from gate.stream.outage import Absence
 from gate.stream.partitions import Lanes
 from gate.stream.processor import Batch
 from gate.stream.sender import Sender
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 
 PARTITION = TopicPartition("t", 0)
 
@@ -67,23 +67,23 @@ def test_what_nobody_has_heard_of_is_a_bug() -> None:
 
 
 def test_an_error_for_people_names_the_broker_and_not_what_was_sent() -> None:
-    told = translated(errors.KafkaConnectionError("text"), Kafka(brokers="here:1"))
+    told = translated(errors.KafkaConnectionError("text"), KafkaSettings(brokers="here:1"))
     assert "here:1" in str(told)
     assert "text" not in str(told)
 
 
 def test_nothing_unsafe_is_left_to_the_library() -> None:
-    consumer = consumer_options(Kafka(), rebalance_seconds=30)
+    consumer = consumer_options(KafkaSettings(), rebalance_seconds=30)
     assert consumer["enable_auto_commit"] is False
     assert consumer["auto_offset_reset"] == "earliest"
     assert consumer["isolation_level"] == "read_committed"
     assert not {"key_deserializer", "value_deserializer"} & consumer.keys()
-    producer = producer_options(Kafka())
+    producer = producer_options(KafkaSettings())
     assert (producer["acks"], producer["enable_idempotence"]) == ("all", True)
 
 
 def test_a_password_goes_to_the_broker_and_into_no_repr() -> None:
-    kafka = Kafka(security="SASL_PLAINTEXT", username="u", password="hidden")
+    kafka = KafkaSettings(security="SASL_PLAINTEXT", username="u", password="hidden")
     assert client_options(kafka)["sasl_plain_password"] == "hidden"
     assert "hidden" not in repr(kafka)
 
@@ -212,7 +212,7 @@ class Bench:
         self.broker = FakeBroker()
         self.lanes = Lanes(under_way=4)
         self.observer = Observer()
-        kafka = Kafka(session_timeout_seconds=0.01, request_timeout_seconds=0.5)
+        kafka = KafkaSettings(session_timeout_seconds=0.01, request_timeout_seconds=0.5)
         consumer: Any = self.broker.consumer
         sender = Sender(
             kafka,

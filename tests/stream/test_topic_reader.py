@@ -10,12 +10,12 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 
 from gate.errors import ConfigError, Unavailable
-from gate.stream.settings import Kafka
+from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import Reading, Span, read_in_time, reading
 from tests.support.brokers import Fresh, KafkaServer
 
 
-def found_by(kafka: Kafka, topics: list[str], read: Callable[[Reading], Awaitable[Any]], **how: Any) -> Any:
+def found_by(kafka: KafkaSettings, topics: list[str], read: Callable[[Reading], Awaitable[Any]], **how: Any) -> Any:
     async def run() -> Any:
         async with reading(kafka, topics, **how) as found:
             return await read(found)
@@ -40,7 +40,7 @@ async def send(brokers: str, *records: tuple[str, int, int, bytes], transaction:
 
 
 def test_nothing_is_read_of_empty_topics(kafka: KafkaServer, fresh: Fresh) -> None:
-    assert found_by(Kafka(brokers=kafka.brokers), [fresh.topic(partitions=3)], values) == []
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [fresh.topic(partitions=3)], values) == []
 
 
 def test_transactions_that_were_dropped_are_not_read_and_their_ends_are_no_reason_to_wait(
@@ -53,7 +53,7 @@ def test_transactions_that_were_dropped_are_not_read_and_their_ends_are_no_reaso
     async def read(found: Reading) -> tuple[list[bytes | None], int]:
         return await values(found), found.done
 
-    assert found_by(Kafka(brokers=kafka.brokers), [topic], read) == ([b"a"], 5)
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == ([b"a"], 5)
 
 
 def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, fresh: Fresh) -> None:
@@ -64,15 +64,15 @@ def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, fre
         await send(kafka.brokers, (topic, 0, 1, b"too late"))
         return await values(found)
 
-    assert found_by(Kafka(brokers=kafka.brokers), [topic], read) == [b"a", b"b"]
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == [b"a", b"b"]
 
     async def read_one(found: Reading) -> list[bytes | None]:
         found.spans[TopicPartition(topic, 0)] = Span(0, 1)  # as if the others had come in the meantime
         return await values(found)
 
-    assert found_by(Kafka(brokers=kafka.brokers), [topic], read_one) == [b"a"]
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read_one) == [b"a"]
     begin = {TopicPartition(topic, 0): 1}
-    assert found_by(Kafka(brokers=kafka.brokers), [topic], values, begin=begin) == [b"b", b"too late"]
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], values, begin=begin) == [b"b", b"too late"]
 
 
 def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(kafka: KafkaServer, fresh: Fresh) -> None:
@@ -85,16 +85,19 @@ def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(kafka
         (other, 0, 15, b"b"),
     ]
     asyncio.run(send(kafka.brokers, *sent))
-    with read_in_time(Kafka(brokers=kafka.brokers), [one, other], records=2, size_bytes=1000) as (found, batches):
+    with read_in_time(KafkaSettings(brokers=kafka.brokers), [one, other], records=2, size_bytes=1000) as (
+        found,
+        batches,
+    ):
         assert sorted(found.spans.values(), key=len) == [Span(0, 1), Span(0, 2), Span(0, 2)]
         assert [[record.value for record in batch] for batch in batches] == [[b"a", b"b"], [b"c", b"d"], [b"e"]]
-    with read_in_time(Kafka(brokers=kafka.brokers), [one], records=100, size_bytes=1) as (_, batches):
+    with read_in_time(KafkaSettings(brokers=kafka.brokers), [one], records=100, size_bytes=1) as (_, batches):
         assert [len(batch) for batch in batches] == [1, 1, 1, 1]
 
 
 def test_a_missing_topic_is_named(kafka: KafkaServer) -> None:
     with pytest.raises(ConfigError, match="topic nowhere: is not there"):
-        found_by(Kafka(brokers=kafka.brokers), ["nowhere"], values)
+        found_by(KafkaSettings(brokers=kafka.brokers), ["nowhere"], values)
 
 
 def test_a_broker_that_falls_silent_is_not_waited_for_without_end(kafka: KafkaServer, fresh: Fresh) -> None:
@@ -107,6 +110,8 @@ def test_a_broker_that_falls_silent_is_not_waited_for_without_end(kafka: KafkaSe
 
     try:
         with pytest.raises(Unavailable):  # no answer of the broker holds all of it, so it has to be asked again
-            found_by(Kafka(brokers=kafka.brokers, request_timeout_seconds=1.0, fetch_bytes=2**20), [topic], read)
+            found_by(
+                KafkaSettings(brokers=kafka.brokers, request_timeout_seconds=1.0, fetch_bytes=2**20), [topic], read
+            )
     finally:
         kafka.go_on()

@@ -15,7 +15,7 @@ import time
 
 from gate.errors import ConfigError
 from gate.model import Relation, Verdict
-from gate.stream.settings import Serving
+from gate.stream.settings import ServerSettings
 from gate.supervisor import Patience, Post, run
 
 CANARY = "the quick canary of a document"
@@ -95,5 +95,5 @@ if __name__ == "__main__":
         margin_seconds=0.0,
         stuck_seconds=given.stuck,
     )
-    serving = Serving(workers=given.workers, http_port=0)
-    sys.exit(run(globals()[given.scene], given.settings, serving=serving, drain_seconds=given.drain, patience=patience))
+    server = ServerSettings(workers=given.workers, http_port=0)
+    sys.exit(run(globals()[given.scene], given.settings, server=server, drain_seconds=given.drain, patience=patience))
