@@ -10,10 +10,10 @@ import argparse
 import json
 
 from load import bench_fingerprint, bench_gate, bench_index, bench_methods
-from load.measure import CLOCKS, Report
+from load.measure import CLOCKS, BenchmarkReport
 
 
-def reports(*, quick: bool, clock: str) -> list[Report]:
+def reports(*, quick: bool, clock: str) -> list[BenchmarkReport]:
     part = 10 if quick else 1
     rounds = 3 if quick else 7
     return [
@@ -32,7 +32,7 @@ def main() -> None:
     arguments = parser.parse_args()
     made = reports(quick=arguments.quick, clock=arguments.clock)
     if arguments.json:
-        print(json.dumps([report.plain() for report in made], indent=2))
+        print(json.dumps([report.as_dict() for report in made], indent=2))
         return
     for report in made:
         report.show(as_json=False)

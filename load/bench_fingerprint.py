@@ -23,8 +23,8 @@ from gate.core.tokenizers import soundex_tokens, words
 from gate.limits import Limits
 from gate.model import CheckIn
 from gate.pipeline import batches, pieces
-from load.corpus import Corpus, Recipe
-from load.measure import CLOCKS, Contender, Report, asked, interleave
+from load.corpus import Recipe, SyntheticCorpus
+from load.measure import CLOCKS, BenchmarkReport, Contender, interleave, target_row
 
 WORDS = Profile(name="words", stream="words", gram=3)
 CHARACTERS = Profile(name="characters", stream="characters", gram=5)
@@ -58,7 +58,7 @@ def texts(characters: int, size: int) -> list[str]:
     """Documents of about `size` characters, about so many in all. No copies: everything has to be signed."""
     recipe = Recipe(words=size // CHARACTERS_PER_WORD, copies=0.0, exact=0.0, parts=0.0)
     count = max(1, characters // size)
-    return [document.text for document in islice(Corpus(7, count, recipe), count)]
+    return [document.text for document in islice(SyntheticCorpus(7, count, recipe), count)]
 
 
 def cyrillic(documents: Sequence[str]) -> list[str]:
@@ -197,14 +197,14 @@ def ask(question: Question, *, rounds: int, clock: str) -> list[dict[str, Any]]:
         [*contenders, Contender("ours", step(question.ours))], rounds=rounds, reference="ours", clock=clock
     )
     return [
-        asked(f"{question.name}: {peer.name}", 1 / peer.speed, at_least=question.peers[peer.name].target)
+        target_row(f"{question.name}: {peer.name}", 1 / peer.speed, at_least=question.peers[peer.name].target)
         | {"ours, ns a character": ours.microseconds * 1e3, "theirs": peer.microseconds * 1e3}
         for peer in theirs
     ]
 
 
-def run(*, characters: int, rounds: int, clock: str, only: str = "") -> Report:
-    report = Report("fingerprint", {"characters": characters, "rounds": rounds, "clock": clock})
+def run(*, characters: int, rounds: int, clock: str, only: str = "") -> BenchmarkReport:
+    report = BenchmarkReport("fingerprint", {"characters": characters, "rounds": rounds, "clock": clock})
     chosen = [question for question in questions(characters) if only in question.name]
     report.add("times as fast", [row for question in chosen for row in ask(question, rounds=rounds, clock=clock)])
     return report

@@ -23,8 +23,8 @@ from typing import Any, Protocol
 
 from gate.api import Gate
 from gate.model import CheckIn
-from load.corpus import Corpus, Kind, Planted, Recipe
-from load.measure import CLOCKS, Contender, Report, Step, Timing, asked, interleave, weighed
+from load.corpus import Kind, PlantedDocument, Recipe, SyntheticCorpus
+from load.measure import CLOCKS, BenchmarkReport, Contender, Step, Timing, interleave, measure_memory, target_row
 
 BATCH = 256
 THRESHOLD = 0.7
@@ -35,7 +35,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Stream(Protocol):
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         """Which of the documents are like an earlier one; the others are let in."""
 
 
@@ -43,7 +43,7 @@ class Ours:
     def __init__(self, profile: str, index: Path | None = None) -> None:
         self.gate = Gate(profile, index=index)
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         flags: list[bool] = []
         for start in range(0, len(documents), BATCH):
             batch = [CheckIn(document_id=d.document_id, text=d.text) for d in documents[start : start + BATCH]]
@@ -60,7 +60,7 @@ class GaoyaSimHash:
 
         self.index: Any = SimHashStringIndex(64, 6, 4, "word", True, (3, 3))
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         return [_query_insert(self.index, d) for d in documents]
 
 
@@ -70,11 +70,11 @@ class GaoyaMinHash:
 
         self.index: Any = MinHashStringIndex(32, THRESHOLD, 16, 4, None, "word", True, (3, 3), "smallvec")
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         return [_query_insert(self.index, d) for d in documents]
 
 
-def _query_insert(index: Any, document: Planted) -> bool:
+def _query_insert(index: Any, document: PlantedDocument) -> bool:
     if index.query(document.text):
         return True
     index.insert_document(document.number, document.text)
@@ -90,7 +90,7 @@ class SimHash1e0ng:
         self.sign: Any = Simhash
         self.index: Any = SimhashIndex([], k=3)
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         flags = []
         for document in documents:
             signature = self.sign(shingles(document.text))
@@ -109,7 +109,7 @@ class Datasketch:
         self.sign: Any = MinHash
         self.index: Any = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         flags = []
         for document in documents:
             signature = self.sign(num_perm=PERMUTATIONS)
@@ -129,7 +129,7 @@ class Rensa:
         self.sign: Any = RMinHash
         self.index: Any = RMinHashDeduplicator(THRESHOLD, PERMUTATIONS, True, 32)
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         flags = []
         for document in documents:
             signature = self.sign(PERMUTATIONS, 42)
@@ -147,7 +147,7 @@ class RensaBatch:
         self.sign: Any = RMinHash
         self.index: Any = RMinHashDeduplicator(THRESHOLD, PERMUTATIONS, True, 32)
 
-    def take(self, documents: Sequence[Planted]) -> list[bool]:
+    def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         flags: list[bool] = []
         for start in range(0, len(documents), BATCH):
             batch = documents[start : start + BATCH]
@@ -176,7 +176,7 @@ def contenders_of(folder: Path) -> dict[str, Callable[[], Stream]]:
     }
 
 
-def feeding(stream: Stream, slices: Sequence[Sequence[Planted]], flags: list[bool]) -> Step:
+def feeding(stream: Stream, slices: Sequence[Sequence[PlantedDocument]], flags: list[bool]) -> Step:
     def step(number: int) -> int:
         flags.extend(stream.take(slices[number]))
         return len(slices[number])
@@ -184,7 +184,7 @@ def feeding(stream: Stream, slices: Sequence[Sequence[Planted]], flags: list[boo
     return step
 
 
-def quality(documents: Sequence[Planted], flags: Sequence[bool]) -> dict[str, Any]:
+def quality(documents: Sequence[PlantedDocument], flags: Sequence[bool]) -> dict[str, Any]:
     """Recall in per cent by band, and the per cent of base documents that were flagged."""
     row: dict[str, Any] = {}
     for low, high, name in BANDS:
@@ -195,8 +195,8 @@ def quality(documents: Sequence[Planted], flags: Sequence[bool]) -> dict[str, An
     return row
 
 
-def corpus(seed: int, count: int) -> Iterator[list[Planted]]:
-    documents = iter(Corpus(seed, count, RECIPE))
+def corpus(seed: int, count: int) -> Iterator[list[PlantedDocument]]:
+    documents = iter(SyntheticCorpus(seed, count, RECIPE))
     while batch := list(islice(documents, BATCH)):
         yield batch
 
@@ -242,7 +242,7 @@ def targets(timings: Sequence[Timing], qualities: dict[str, dict[str, Any]]) -> 
     ):
         if ours in cost and peer in cost:
             speed = cost[ours].speed / cost[peer].speed
-            row = asked(f"{ours}: times as fast as {peer}", speed, at_least=target)
+            row = target_row(f"{ours}: times as fast as {peer}", speed, at_least=target)
             if peer in ("rensa", "rensa, batches", "datasketch LSH"):
                 names = [f"recall {name}" for _, _, name in BANDS]
                 row["recall no lower"] = all((qualities[ours][n] or 0) >= (qualities[peer][n] or 0) for n in names)
@@ -250,13 +250,13 @@ def targets(timings: Sequence[Timing], qualities: dict[str, dict[str, Any]]) -> 
     return rows
 
 
-def add_memory(report: Report, chosen: Sequence[str], count: int, seed: int) -> None:
+def add_memory(report: BenchmarkReport, chosen: Sequence[str], count: int, seed: int) -> None:
     rows, ours = [], []
     for name in chosen:
         if "SQLite" in name:
             rows.append({"contender": f"{name}: the file", "bytes": file_size("standard", count, seed) / count})
             continue
-        size, info = weighed(weigh, name, count, seed, describe=parts)
+        size, info = measure_memory(weigh, name, count, seed, describe=parts)
         rows.append({"contender": name, "bytes": size / count})
         if info:
             sizes = {part.removeprefix("bytes_"): told for part, told in info.items() if part.startswith("bytes_")}
@@ -266,13 +266,15 @@ def add_memory(report: Report, chosen: Sequence[str], count: int, seed: int) -> 
     report.add("bytes a document by part, as the index counts them", ours)
 
 
-def run(*, count: int, rounds: int, memory_count: int, seed: int, clock: str, only: Sequence[str] = ()) -> Report:
+def run(
+    *, count: int, rounds: int, memory_count: int, seed: int, clock: str, only: Sequence[str] = ()
+) -> BenchmarkReport:
     documents = [document for batch in corpus(seed, count) for document in batch]
     size = -(-len(documents) // (rounds + 1) // BATCH) * BATCH  # a round is whole batches, as a stream under load is
     slices = [documents[start : start + size] for start in range(0, len(documents), size)]
     characters = sum(len(d.text) for d in documents) // len(documents)
     settings = {"n": count, "mean characters": characters, "batch": BATCH, "rounds": len(slices) - 1, "clock": clock}
-    report = Report("gate", settings)
+    report = BenchmarkReport("gate", settings)
 
     with tempfile.TemporaryDirectory() as folder:
         makers = contenders_of(Path(folder))

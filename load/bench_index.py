@@ -27,7 +27,7 @@ from gate.index.memory.store import MemoryStore
 from gate.index.protocol.candidates import Neighbours
 from gate.limits import Limits
 from gate.pipeline import run_now
-from load.measure import CLOCKS, Contender, Report, Step, asked, grown, interleave, rows
+from load.measure import CLOCKS, BenchmarkReport, Contender, Step, interleave, measure_growth, target_row, timing_rows
 
 U64 = NDArray[np.uint64]
 BATCH = 256
@@ -198,8 +198,8 @@ def check_gaoya(blocks: int) -> None:
         raise SystemExit(f"answers differ from gaoya's with {blocks} blocks: a benchmark of unequal work says nothing")
 
 
-def run(*, count: int, rounds: int, clock: str) -> Report:
-    report = Report("index", {"n": count, "batch": BATCH, "rounds": rounds, "clock": clock})
+def run(*, count: int, rounds: int, clock: str) -> BenchmarkReport:
+    report = BenchmarkReport("index", {"n": count, "batch": BATCH, "rounds": rounds, "clock": clock})
     targets: list[dict[str, Any]] = []
     stored = random_fingerprints(count, 1)
     ours, flat, small = Ours(stored), Faiss(stored), Ours(stored[: count // 10])
@@ -210,7 +210,7 @@ def run(*, count: int, rounds: int, clock: str) -> Report:
     def timed(name: str, contenders: list[Contender], reference: str) -> float:
         """Add a table; how many times as fast as the reference the first contender is."""
         timings = interleave(contenders, rounds=rounds, reference=reference, clock=clock)
-        report.add(name, rows(timings, reference))
+        report.add(name, timing_rows(timings, reference))
         return timings[0].speed
 
     peers = {blocks: Gaoya(count, blocks) for blocks in (5, 6)}
@@ -220,7 +220,7 @@ def run(*, count: int, rounds: int, clock: str) -> Report:
         for blocks, peer in peers.items()
     ]
     speed = timed("query, k = 3", contenders, "gaoya, 6 blocks")
-    targets.append(asked("query, k = 3: times as fast as gaoya, 6 blocks", speed, at_least=0.8))
+    targets.append(target_row("query, k = 3: times as fast as gaoya, 6 blocks", speed, at_least=0.8))
     del peers[5]
 
     for k, target in ((8, 5), (12, 2)):
@@ -229,7 +229,7 @@ def run(*, count: int, rounds: int, clock: str) -> Report:
             Contender("faiss flat", asking(flat, stored, k, rounds=rounds)),
         ]
         speed = timed(f"query, k = {k}", contenders, "faiss flat")
-        targets.append(asked(f"query, k = {k}: times as fast as faiss flat", speed, at_least=target))
+        targets.append(target_row(f"query, k = {k}: times as fast as faiss flat", speed, at_least=target))
 
     growth: list[dict[str, Any]] = []
     for k in (3, 8, 12):
@@ -239,20 +239,20 @@ def run(*, count: int, rounds: int, clock: str) -> Report:
         ]
         tenth, whole = interleave(contenders, rounds=rounds, reference="all", clock=clock)
         growth.append({"k": k, "us at n/10": tenth.microseconds, "us at n": whole.microseconds, "growth": tenth.speed})
-        targets.append(asked(f"query, k = {k}: cost with ten times the documents", tenth.speed, at_most=2))
+        targets.append(target_row(f"query, k = {k}: cost with ten times the documents", tenth.speed, at_most=2))
     report.add("growth of the query with ten times the documents", growth)
 
     speed = timed("query and insert, k = 3", growing(ours, peers[6], rounds=rounds, batches=4), "gaoya")
-    targets.append(asked("query and insert, k = 3: times as fast as gaoya, 6 blocks", speed))
+    targets.append(target_row("query and insert, k = 3: times as fast as gaoya, 6 blocks", speed))
 
-    weights = {"ours": grown(weigh_ours, count)}
-    weights |= {f"gaoya, {blocks} blocks": grown(weigh_gaoya, count, blocks) for blocks in (5, 6)}
+    weights = {"ours": measure_growth(weigh_ours, count)}
+    weights |= {f"gaoya, {blocks} blocks": measure_growth(weigh_gaoya, count, blocks) for blocks in (5, 6)}
     report.add(
         "memory",
         [{"contender": n, "bytes each": w / count, "of ours": w / weights["ours"]} for n, w in weights.items()],
     )
     share = weights["ours"] / weights["gaoya, 6 blocks"]
-    targets.append(asked("memory, as a share of gaoya, 6 blocks", share, at_most=0.2))
+    targets.append(target_row("memory, as a share of gaoya, 6 blocks", share, at_most=0.2))
     report.add("targets", targets)
     return report
 

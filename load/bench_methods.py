@@ -26,7 +26,7 @@ from load.bench_fingerprint import (
     rensa_words,
     texts,
 )
-from load.measure import CLOCKS, Report
+from load.measure import CLOCKS, BenchmarkReport
 
 VALUES = 128
 FAMILIES: tuple[Family, ...] = ("one-permutation", "multiplicative", "modular", "murmur3")
@@ -63,8 +63,8 @@ def questions(characters: int) -> list[Question]:
     ]
 
 
-def run(*, characters: int, rounds: int, clock: str, only: str = "") -> Report:
-    report = Report("methods", {"characters": characters, "rounds": rounds, "clock": clock})
+def run(*, characters: int, rounds: int, clock: str, only: str = "") -> BenchmarkReport:
+    report = BenchmarkReport("methods", {"characters": characters, "rounds": rounds, "clock": clock})
     if only != WINDOWS:
         chosen = [question for question in questions(characters) if only in question.name]
         report.add("times as fast", [row for question in chosen for row in ask(question, rounds=rounds, clock=clock)])

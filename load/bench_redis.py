@@ -27,8 +27,8 @@ from typing import Any
 from gate.api import Gate
 from gate.model import CheckIn
 from load.bench_redis_contenders import BATCH, COPIES, PERMUTATIONS, UNDER_WAY, Bands, Datasketch, Ours
-from load.corpus import Corpus, Kind, Planted, Recipe
-from load.measure import Contender, Report, Step, interleave
+from load.corpus import Kind, PlantedDocument, Recipe, SyntheticCorpus
+from load.measure import BenchmarkReport, Contender, Step, interleave
 from tests.support.servers import RedisServer, redis_cluster, redis_server
 
 PROFILES = ("simhash", "standard")
@@ -90,7 +90,7 @@ def met(ratio: float, target: float) -> str:
     return "yes" if ratio >= target else "no"
 
 
-def speed(report: Report, count: int, rounds: int) -> None:
+def speed(report: BenchmarkReport, count: int, rounds: int) -> None:
     """Check-ins at `count` documents, beside the peers."""
     with redis_server() as server:
         light, full = (Ours(server.url, profile) for profile in ("simhash", "standard"))
@@ -148,7 +148,7 @@ def speed(report: Report, count: int, rounds: int) -> None:
         full.close()
 
 
-def growth(report: Report, profiles: Sequence[str], sizes: Sequence[int]) -> None:
+def growth(report: BenchmarkReport, profiles: Sequence[str], sizes: Sequence[int]) -> None:
     """Work of client and server per check-in as an index grows."""
     rows: list[dict[str, Any]] = []
     for profile, size in product(profiles, sizes):
@@ -165,7 +165,7 @@ def growth(report: Report, profiles: Sequence[str], sizes: Sequence[int]) -> Non
     report.add("work per check-in as the index grows", rows)
 
 
-def cluster(report: Report, count: int, rounds: int) -> None:
+def cluster(report: BenchmarkReport, count: int, rounds: int) -> None:
     """Three masters beside one server, on the same cores."""
     rows = []
     for profile in ("simhash", "standard"):
@@ -200,7 +200,7 @@ def cluster(report: Report, count: int, rounds: int) -> None:
     report.add(f"a Cluster of three masters, {count:,} documents", rows)
 
 
-def templates(report: Report, count: int) -> None:
+def templates(report: BenchmarkReport, count: int) -> None:
     """A stream of letters from one template: they share a third of their features, and are not alike."""
     rows: list[dict[str, Any]] = []
     for name, shared in (("strangers", 0.0), ("templates", 0.35)):
@@ -217,7 +217,7 @@ def templates(report: Report, count: int) -> None:
     report.add(f"after {count:,} documents of one template", rows)
 
 
-def memory(report: Report, count: int) -> None:
+def memory(report: BenchmarkReport, count: int) -> None:
     """Bytes a document, by part, with ids of 16 characters."""
     rows: list[dict[str, Any]] = []
     for profile, parts, target in (("simhash", ("buckets", "entries"), 200), ("standard", (), 700)):
@@ -250,11 +250,13 @@ def memory(report: Report, count: int) -> None:
     report.add("bytes a document (simhash: buckets and registry are counted; standard: everything)", rows)
 
 
-def recall(report: Report, count: int) -> None:
+def recall(report: BenchmarkReport, count: int) -> None:
     """Of planted copies, by their exact resemblance: `standard` on Redis and datasketch on Redis."""
     from datasketch import MinHash, MinHashLSH
 
-    documents = list(Corpus(5, count, Recipe(copies=0.3, exact=0.0, parts=0.0, edit_shares=(0.01, 0.03, 0.05, 0.08))))
+    documents = list(
+        SyntheticCorpus(5, count, Recipe(copies=0.3, exact=0.0, parts=0.0, edit_shares=(0.01, 0.03, 0.05, 0.08)))
+    )
     with redis_server() as server:
         with Gate("standard", index=server.url) as gate:
             ours = [v.similar for v in gate.check_in([_check_in(d) for d in documents])]
@@ -282,7 +284,7 @@ def recall(report: Report, count: int) -> None:
     report.add("recall of planted copies", rows)
 
 
-def _check_in(document: Planted) -> CheckIn:
+def _check_in(document: PlantedDocument) -> CheckIn:
     return CheckIn(document_id=document.document_id, text=document.text)
 
 
@@ -295,7 +297,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    report = Report("redis", {"n": arguments.n, "batch": BATCH, "under way": UNDER_WAY, "copies": COPIES})
+    report = BenchmarkReport("redis", {"n": arguments.n, "batch": BATCH, "under way": UNDER_WAY, "copies": COPIES})
     parts: dict[str, Callable[[], None]] = {
         "speed": lambda: speed(report, arguments.n, arguments.rounds),
         "growth": lambda: growth(

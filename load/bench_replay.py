@@ -30,8 +30,8 @@ from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, UNDER_WAY
 from gate.stream.kafka_errors import producer_options
 from gate.stream.settings import KafkaSettings, Topics
 from gate.wire import CheckInEvent, encode
-from load.corpus import Corpus
-from load.measure import CLOCKS, Contender, Report, interleave, rows
+from load.corpus import SyntheticCorpus
+from load.measure import CLOCKS, BenchmarkReport, Contender, interleave, timing_rows
 from tests.support.brokers import Fresh, kafka_server
 
 BARE = "bare producer"
@@ -69,8 +69,8 @@ def replayed(kafka: KafkaSettings, archive: Path, journals: Path) -> Callable[[i
     return step
 
 
-def run(*, documents: int, rounds: int, clock: str) -> Report:
-    report = Report("An archive into a topic", {"documents": documents, "rounds": rounds, "clock": clock})
+def run(*, documents: int, rounds: int, clock: str) -> BenchmarkReport:
+    report = BenchmarkReport("An archive into a topic", {"documents": documents, "rounds": rounds, "clock": clock})
     with kafka_server() as broker, tempfile.TemporaryDirectory(prefix="gate-replay-") as made:
         folder = Path(made)
         kafka = KafkaSettings(
@@ -78,13 +78,13 @@ def run(*, documents: int, rounds: int, clock: str) -> Report:
         )
         records = [
             (one.document_id.encode(), encode(CheckInEvent(document_id=one.document_id, text=one.text)))
-            for one in Corpus(1, documents)
+            for one in SyntheticCorpus(1, documents)
         ]
         lines = b"\n".join(value for _, value in records)
         (folder / "plain.jsonl").write_bytes(lines)
         (folder / "packed.jsonl.gz").write_bytes(gzip.compress(lines, 6))
         (folder / "files").mkdir()
-        for one in Corpus(1, documents):
+        for one in SyntheticCorpus(1, documents):
             (folder / "files" / f"{one.document_id}.txt").write_text(one.text)
         (folder / "journals").mkdir()
         contenders = [Contender(BARE, bare(kafka, records))] + [
@@ -92,7 +92,7 @@ def run(*, documents: int, rounds: int, clock: str) -> Report:
             for name in ("plain.jsonl", "packed.jsonl.gz", "files")
         ]
         timings = interleave(contenders, rounds=rounds, reference=BARE, clock=clock)
-    report.add("Microseconds a document", rows(timings, BARE))
+    report.add("Microseconds a document", timing_rows(timings, BARE))
     return report
 
 

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from load.corpus import Corpus, Recipe
-from load.measure import Report, asked
+from load.corpus import Recipe, SyntheticCorpus
+from load.measure import BenchmarkReport, target_row
 from tests.support.brokers import Fresh, kafka_server
 from tests.support.servers import redis_server
 from tests.support.stage import Sent, Stage
@@ -68,7 +68,7 @@ class Bench:
         self._redis = redis
         self._folder = folder
         self._partitions = partitions
-        corpus = Corpus(1, documents, Recipe())
+        corpus = SyntheticCorpus(1, documents, Recipe())
         self.documents = [Sent.of(one.document_id, one.text) for one in corpus]
 
     def stage(self, name: str) -> Stage:
@@ -168,7 +168,7 @@ def _stages(metrics: str, documents: int) -> dict[str, float]:
     return {stage: 1e6 * float(seconds) / documents for stage, seconds in found}
 
 
-def speeds(bench: Bench, rounds: int, report: Report) -> dict[str, float]:
+def speeds(bench: Bench, rounds: int, report: BenchmarkReport) -> dict[str, float]:
     found: dict[str, list[Speed]] = {one.name: [] for one in CONTENDERS}
     for number in range(rounds):
         turned = CONTENDERS[number % len(CONTENDERS) :] + CONTENDERS[: number % len(CONTENDERS)]
@@ -208,15 +208,15 @@ def speeds(bench: Bench, rounds: int, report: Report) -> dict[str, float]:
     report.add(
         "targets",
         [
-            asked("simhash of the bare loop", by_name["simhash"]["of the bare loop"], at_least=0.5),
-            asked("standard of the bare loop", by_name["standard"]["of the bare loop"], at_least=0.3),
-            asked("exactly once of at least once", statistics.median(once)),
+            target_row("simhash of the bare loop", by_name["simhash"]["of the bare loop"], at_least=0.5),
+            target_row("standard of the bare loop", by_name["standard"]["of the bare loop"], at_least=0.3),
+            target_row("exactly once of at least once", statistics.median(once)),
         ],
     )
     return {str(name): float(row["documents/s"]) for name, row in by_name.items()}
 
 
-def latencies(bench: Bench, fastest: dict[str, float], seconds: float, report: Report) -> None:
+def latencies(bench: Bench, fastest: dict[str, float], seconds: float, report: BenchmarkReport) -> None:
     rows, targets = [], []
     for contender in CONTENDERS[1:3]:
         for share in SHARES:
@@ -238,7 +238,7 @@ def latencies(bench: Bench, fastest: dict[str, float], seconds: float, report: R
             if share == 0.5:
                 ratio = float(np.percentile(found[contender.name], 99) / np.percentile(found[BARE.name], 99))
                 targets.append(
-                    asked(f"p99 of {contender.name} at half its maximum, of the bare loop's", ratio, at_most=3)
+                    target_row(f"p99 of {contender.name} at half its maximum, of the bare loop's", ratio, at_most=3)
                 )
     report.add("latency from due to read", rows)
     report.tables["targets"] += targets
@@ -252,7 +252,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each latency measurement; 0 leaves them out")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
-    report = Report("The gate on a topic", {key: value for key, value in vars(options).items() if key != "json"})
+    report = BenchmarkReport(
+        "The gate on a topic", {key: value for key, value in vars(options).items() if key != "json"}
+    )
     with ExitStack() as opened:
         broker = opened.enter_context(kafka_server())
         redis = opened.enter_context(redis_server())

@@ -25,7 +25,7 @@ from gate.core.tokenizers import Hashes
 from gate.model import CheckIn
 from gate.pipeline import pieces
 from load.bench_fingerprint import mixed, texts
-from load.measure import Contender, Report, Timing, asked, interleave
+from load.measure import BenchmarkReport, Contender, Timing, interleave, target_row
 
 BARE = "bare pass"
 SETTLING = "settling"  # before the bare pass, so that it finds the memory as the methods do and not freshly given back
@@ -96,7 +96,7 @@ def contenders(documents: Sequence[str], window: int) -> list[Contender]:
 
 def rows(corpus: str, window: int, timings: Sequence[Timing]) -> list[dict[str, Any]]:
     return [
-        asked(f"{corpus}, window {window}: {one.name}", one.speed, at_least=METHODS.get(one.name, (None, None))[1])
+        target_row(f"{corpus}, window {window}: {one.name}", one.speed, at_least=METHODS.get(one.name, (None, None))[1])
         | {"ns a byte": one.microseconds * 1e3}
         for one in timings
         if one.name != SETTLING
@@ -114,7 +114,7 @@ def file_rows(timings: dict[int, Sequence[Timing]]) -> list[dict[str, Any]]:
     ]
 
 
-def add(report: Report, *, characters: int, rounds: int, clock: str) -> None:
+def add(report: BenchmarkReport, *, characters: int, rounds: int, clock: str) -> None:
     """Measure, and add what was found to a report."""
     found: list[dict[str, Any]] = []
     files: dict[int, Sequence[Timing]] = {}

@@ -42,7 +42,7 @@ class Edit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planted:
+class PlantedDocument:
     """A document and the truth about it. `jaccard` is the exact one over sets of 3-word shingles, 0 for a base."""
 
     number: int
@@ -68,7 +68,7 @@ class Recipe:
     part_shares: tuple[float, ...] = (0.5, 0.8)
 
 
-class Corpus:
+class SyntheticCorpus:
     """`documents` documents in a fixed order; iterating twice, or in another process, gives the same ones."""
 
     def __init__(self, seed: int, documents: int, recipe: Recipe | None = None) -> None:
@@ -90,24 +90,26 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._kinds)
 
-    def __iter__(self) -> Iterator[Planted]:
+    def __iter__(self) -> Iterator[PlantedDocument]:
         for number in range(len(self)):
             yield self[number]
 
-    def __getitem__(self, number: int) -> Planted:
+    def __getitem__(self, number: int) -> PlantedDocument:
         kind: Kind = self._kinds[number]
         if kind is Kind.BASE:
-            return Planted(number=number, text=self.render(self.tokens(number)), kind=kind, original=None, jaccard=0.0)
+            return PlantedDocument(
+                number=number, text=self.render(self.tokens(number)), kind=kind, original=None, jaccard=0.0
+            )
         original = int(self._originals[number])
         source = self.tokens(original)
         rng = np.random.default_rng((self.seed, 3, number))
         made = source
         if kind is Kind.COPY:
-            made = edit(source, self.recipe.edit_shares[rng.integers(len(self.recipe.edit_shares))], rng)
+            made = edit_tokens(source, self.recipe.edit_shares[rng.integers(len(self.recipe.edit_shares))], rng)
         elif kind is Kind.PART:
-            made = part(source, self.recipe.part_shares[rng.integers(len(self.recipe.part_shares))], rng)
+            made = cut_part(source, self.recipe.part_shares[rng.integers(len(self.recipe.part_shares))], rng)
         alike = 1.0 if kind is Kind.EXACT else jaccard(source, made)
-        return Planted(number=number, text=self.render(made), kind=kind, original=original, jaccard=alike)
+        return PlantedDocument(number=number, text=self.render(made), kind=kind, original=original, jaccard=alike)
 
     def tokens(self, number: int) -> Tokens:
         """The base document that stands, or would stand, at this place: 75 to 125 % of the recipe's words."""
@@ -126,7 +128,7 @@ class Corpus:
         return "".join(self._words[tokens].tolist()).rstrip()
 
 
-def edit(tokens: Tokens, share: float, rng: np.random.Generator, kinds: Sequence[Edit] = tuple(Edit)) -> Tokens:
+def edit_tokens(tokens: Tokens, share: float, rng: np.random.Generator, kinds: Sequence[Edit] = tuple(Edit)) -> Tokens:
     """A copy in which about `share` of the words were edited, at least one, by an even mix of the kinds."""
     total = max(1, round(share * len(tokens)))
     for kind, count in zip(kinds, np.bincount(rng.integers(0, len(kinds), total), minlength=len(kinds)), strict=True):
@@ -154,7 +156,7 @@ def _other(tokens: Tokens, rng: np.random.Generator) -> Tokens:
     return (words + rng.integers(1, VOCABULARY, len(words))) % VOCABULARY - words
 
 
-def part(tokens: Tokens, share: float, rng: np.random.Generator) -> Tokens:
+def cut_part(tokens: Tokens, share: float, rng: np.random.Generator) -> Tokens:
     """A run of `share` of the words."""
     size = max(1, round(share * len(tokens)))
     start = int(rng.integers(0, len(tokens) - size + 1))

@@ -35,7 +35,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from gate.core.builtin_profiles import BUILT_IN
-from load.measure import Report
+from load.measure import BenchmarkReport
 from load.races import Group, groups
 from tests.support.brokers import Fresh, KafkaServer, kafka_cluster
 from tests.support.servers import RedisServer, redis_server
@@ -283,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = vars(parser.parse_args(arguments))
     as_json, delivery = asked.pop("json"), asked.pop("delivery")
     plan = Plan(**asked)
-    report = Report("The stream under faults", asdict(plan))
+    report = BenchmarkReport("The stream under faults", asdict(plan))
     tallies = []
     for one in ("at_least_once", "exactly_once") if delivery == "both" else (delivery,):
         folder = Path(tempfile.mkdtemp(prefix="gate-faults-"))

@@ -23,7 +23,7 @@ from gate.index.scan import Walkable
 from gate.index.store import Record, Store
 from gate.index.tools.audit import audit
 from gate.model import CheckIn, Verdict
-from load.corpus import Corpus, Recipe
+from load.corpus import Recipe, SyntheticCorpus
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ SETTINGS = Redising(
 
 def stream(seed: int) -> Iterator[CheckIn]:
     """Short documents, 30 % of them copies."""
-    for planted in Corpus(seed, 200_000, Recipe(words=60, edit_shares=(0.01, 0.03))):
+    for planted in SyntheticCorpus(seed, 200_000, Recipe(words=60, edit_shares=(0.01, 0.03))):
         yield CheckIn(document_id=planted.document_id, text=planted.text)
 
 

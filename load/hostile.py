@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from load.measure import Report
+from load.measure import BenchmarkReport
 from tests.support.brokers import Fresh, kafka_server
 from tests.support.stage import Sent, Stage
 
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = time.monotonic() - begun
     lost = asked.events + 1 - sent[True] - len(letters) - len(verdicts)
     reasons = Counter(json.loads(letter.value)["reason"] for letter in letters)
-    report = Report("Hostile events", {"events": asked.events, "seed": asked.seed, "seconds": round(seconds)})
+    report = BenchmarkReport("Hostile events", {"events": asked.events, "seed": asked.seed, "seconds": round(seconds)})
     told = {"dead-lettered": len(letters), "judged": len(verdicts), "deletes": sent[True], "lost": lost}
     report.add("what became of them", [told | {"crashes": int(crashed)}])
     report.add("dead letters", [{"reason": reason, "events": count} for reason, count in reasons.most_common()])

@@ -47,7 +47,7 @@ class Timing:
 
 
 @dataclass(slots=True)
-class Report:
+class BenchmarkReport:
     """Tables of one run: shown to people, or printed as one JSON object."""
 
     title: str
@@ -57,25 +57,27 @@ class Report:
     def add(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
         self.tables[name] = list(rows)
 
-    def plain(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return {"title": self.title, "settings": self.settings, "tables": self.tables}
 
     def show(self, *, as_json: bool) -> None:
         """A table for people, Markdown in a pipe, or JSON."""
         if as_json:
-            print(json.dumps(self.plain(), indent=2))
+            print(json.dumps(self.as_dict(), indent=2))
         elif sys.stdout.isatty():
             self._draw(Console())
         else:
             print(self.markdown())
 
     def markdown(self) -> str:
-        lines = [f"{self.title}: " + ", ".join(f"{name} {shown(value)}" for name, value in self.settings.items())]
+        lines = [
+            f"{self.title}: " + ", ".join(f"{name} {format_value(value)}" for name, value in self.settings.items())
+        ]
         for name, rows in self.tables.items():
             columns = _columns(rows)
             lines += ["", f"**{name}**", "", f"| {' | '.join(columns)} |"]
             lines.append("|" + "".join(" ---: |" if _numeric(rows, column) else " --- |" for column in columns))
-            lines += [f"| {' | '.join(shown(row.get(column)) for column in columns)} |" for row in rows]
+            lines += [f"| {' | '.join(format_value(row.get(column)) for column in columns)} |" for row in rows]
         return "\n".join(lines)
 
     def _draw(self, console: Console) -> None:
@@ -85,7 +87,7 @@ class Report:
             for column in _columns(rows):
                 table.add_column(column, justify="right" if _numeric(rows, column) else "left")
             for row in rows:
-                table.add_row(*(shown(row.get(column)) for column in _columns(rows)))
+                table.add_row(*(format_value(row.get(column)) for column in _columns(rows)))
             console.print(table)
 
 
@@ -97,7 +99,9 @@ def _numeric(rows: Sequence[dict[str, Any]], column: str) -> bool:
     return all(isinstance(row.get(column) or 0, int | float) for row in rows)
 
 
-def asked(what: str, measured: float, *, at_least: float | None = None, at_most: float | None = None) -> dict[str, Any]:
+def target_row(
+    what: str, measured: float, *, at_least: float | None = None, at_most: float | None = None
+) -> dict[str, Any]:
     """A row of the table of targets. What has no target is only stated."""
     target, met = "", None
     if at_least is not None:
@@ -107,7 +111,7 @@ def asked(what: str, measured: float, *, at_least: float | None = None, at_most:
     return {"what": what, "measured": round(measured, 2), "target": target, "met": met}
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -144,7 +148,7 @@ def interleave(
     ]
 
 
-def rows(timings: Sequence[Timing], reference: str) -> list[dict[str, Any]]:
+def timing_rows(timings: Sequence[Timing], reference: str) -> list[dict[str, Any]]:
     return [
         {
             "contender": timing.name,
@@ -157,7 +161,7 @@ def rows(timings: Sequence[Timing], reference: str) -> list[dict[str, Any]]:
     ]
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Bytes of this process in memory now, what the allocator could give back left out."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
@@ -165,16 +169,16 @@ def resident() -> int:
     return pages * 4096
 
 
-def grown(build: Callable[..., Any], *arguments: Any) -> int:
+def measure_growth(build: Callable[..., Any], *arguments: Any) -> int:
     """How much a fresh process grows by what `build` makes.
 
     `build(mark, *arguments)` is a top-level function: it prepares its inputs, calls `mark()`, and returns what
     is to be weighed. A process of its own, because memory that an earlier contender freed would be used again unseen.
     """
-    return weighed(build, *arguments)[0]
+    return measure_memory(build, *arguments)[0]
 
 
-def weighed(
+def measure_memory(
     build: Callable[..., Any], *arguments: Any, describe: Callable[[Any], Any] | None = None
 ) -> tuple[int, Any]:
     """The same, and what a top-level function `describe` has to say about what was made."""
@@ -193,6 +197,6 @@ def _weigh(
     answers: Any, build: Callable[..., Any], arguments: tuple[Any, ...], describe: Callable[[Any], Any] | None
 ) -> None:
     before: list[int] = []
-    kept = build(lambda: before.append(resident()), *arguments)
-    after = resident()
+    kept = build(lambda: before.append(resident_bytes()), *arguments)
+    after = resident_bytes()
     answers.put((after - before[0], None if describe is None else describe(kept)))

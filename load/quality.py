@@ -26,7 +26,7 @@ from gate.errors import ConfigError
 from gate.lab.corpora import read
 from gate.lab.scores import PairScores, pairwise
 from gate.lab.truth import Documents, disagreements
-from load.corpus import Corpus, Recipe
+from load.corpus import Recipe, SyntheticCorpus
 from load.quality_stream import StreamScores, stream
 from load.quality_sweep import sweep
 from load.quality_tables import Row, Table, plan_table, precision_table, recall_table, stream_table, target_table
@@ -37,7 +37,7 @@ RECIPE = Recipe(copies=0.3, exact=0.05, parts=0.15, part_shares=(0.5, 0.6, 0.7, 
 
 def planted(count: int, seed: int, recipe: Recipe = RECIPE) -> Documents:
     """The seeded corpus as a set; its truth is counted like that of any other."""
-    documents = list(Corpus(seed, count, recipe))
+    documents = list(SyntheticCorpus(seed, count, recipe))
     return Documents(PLANTED.name, [d.document_id for d in documents], [d.text for d in documents])
 
 

@@ -38,8 +38,8 @@ from gate.core.profile import Profile
 from gate.core.text import normalise
 from gate.index.protocol.batch_order import alike_within
 from gate.model import CheckIn, Verdict
-from load.corpus import Corpus, Recipe, Tokens, edit
-from load.measure import Report
+from load.corpus import Recipe, SyntheticCorpus, Tokens, edit_tokens
+from load.measure import BenchmarkReport
 from load.racers import Delivery, work
 from tests.support.servers import redis_cluster, redis_server
 
@@ -70,7 +70,7 @@ class Group:
 def groups(count: int, seed: int, profile: Profile) -> Iterator[Group]:
     """Each pair alike, or consecutive ones only: as the gate sees it, not as they were made."""
     method = method_of(profile)
-    corpus = Corpus(seed, 0, Recipe(words=WORDS))
+    corpus = SyntheticCorpus(seed, 0, Recipe(words=WORDS))
     rng = np.random.default_rng((seed, 7))
     made = 0
     for number in range(20 * count):
@@ -91,7 +91,7 @@ def groups(count: int, seed: int, profile: Profile) -> Iterator[Group]:
 
 
 def _near(tokens: Tokens, rng: np.random.Generator) -> Tokens:
-    return tokens if rng.random() < 0.1 else edit(tokens, EDITS, rng)
+    return tokens if rng.random() < 0.1 else edit_tokens(tokens, EDITS, rng)
 
 
 def _path(tokens: Tokens, size: int, rng: np.random.Generator) -> Iterator[Tokens]:
@@ -352,7 +352,7 @@ def main() -> int:
                     naive=naive,
                 )
             )
-    report = Report("Races", {"processes": options.processes, "seed": options.seed, "profile": PROFILE})
+    report = BenchmarkReport("Races", {"processes": options.processes, "seed": options.seed, "profile": PROFILE})
     rows = [
         {name.replace("_", " "): value for name, value in asdict(tally).items() if name != "is_naive"}
         for tally in tallies

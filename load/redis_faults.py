@@ -33,7 +33,7 @@ from redis.exceptions import MovedError
 
 from gate.index.redis.layout import SHARDS, hash_tags
 from load.feed import SETTINGS, Feed, TrippedGate, stream
-from load.measure import Report
+from load.measure import BenchmarkReport
 from tests.support.servers import (
     MASTER_NAME,
     RedisCluster,
@@ -337,7 +337,7 @@ def main() -> int:
             print(name, "...", file=sys.stderr)
             with make() as case:
                 found.append(measure(name, case, may_lose=name in LOSSY))
-    report = Report("Faults of Redis under load", {"profile": PROFILE})
+    report = BenchmarkReport("Faults of Redis under load", {"profile": PROFILE})
     report.add("what is left", [{k.replace("_", " "): v for k, v in asdict(one).items()} for one in found])
     report.show(as_json=options.json)
     return 0 if all(one.as_expected for one in found) else 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from gate.lab.truth import Documents
-from load.corpus import Corpus, Recipe
+from load.corpus import Recipe, SyntheticCorpus
 
 
 def strangers(count: int, *, seed: int = 1, words: int = 120) -> Documents:
     """Documents that have nothing to do with each other."""
     recipe = Recipe(words=words, copies=0.0, exact=0.0, parts=0.0)
-    texts = [document.text for document in Corpus(seed, count, recipe)]
+    texts = [document.text for document in SyntheticCorpus(seed, count, recipe)]
     return Documents("strangers", [f"d{i}" for i in range(count)], texts)
 
 

@@ -10,7 +10,7 @@ import pytest
 from load.bench_fingerprint import batched, cyrillic, mixed, texts, three_words
 from load.bench_gate import quality, shingles, targets
 from load.bench_index import Ours, near, queries, random_fingerprints
-from load.corpus import Kind, Planted
+from load.corpus import Kind, PlantedDocument
 from load.measure import Timing
 
 
@@ -56,9 +56,9 @@ def test_the_index_that_is_timed_finds_exactly_what_is_within_k_bits(k: int) -> 
     assert Ours(stored).query(asked, k) == expected
 
 
-def planted(number: int, kind: Kind, jaccard: float) -> Planted:
+def planted(number: int, kind: Kind, jaccard: float) -> PlantedDocument:
     original = None if kind is Kind.BASE else 0
-    return Planted(number=number, text="", kind=kind, original=original, jaccard=jaccard)
+    return PlantedDocument(number=number, text="", kind=kind, original=original, jaccard=jaccard)
 
 
 def test_recall_is_by_band_and_bases_that_were_flagged_are_told() -> None:

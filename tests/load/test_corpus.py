@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from load.corpus import VOCABULARY, Corpus, Edit, Kind, Recipe, edit, jaccard, part
+from load.corpus import VOCABULARY, Edit, Kind, Recipe, SyntheticCorpus, cut_part, edit_tokens, jaccard
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
@@ -21,18 +21,18 @@ def _jaccard(left: str, right: str) -> float:
 
 
 def test_the_same_seed_gives_the_same_documents_and_another_seed_others() -> None:
-    first, again, other = Corpus(7, 200), Corpus(7, 200), Corpus(8, 200)
+    first, again, other = SyntheticCorpus(7, 200), SyntheticCorpus(7, 200), SyntheticCorpus(8, 200)
     assert list(first) == list(again)
     assert [d.text for d in first] != [d.text for d in other]
 
 
 def test_a_document_is_the_same_in_and_out_of_order() -> None:
-    corpus = Corpus(3, 50)
+    corpus = SyntheticCorpus(3, 50)
     assert list(corpus)[37] == corpus[37]
 
 
 def test_every_planted_jaccard_is_that_of_the_texts() -> None:
-    corpus = Corpus(1, 300, Recipe(words=120, copies=0.4, exact=0.1, parts=0.1))
+    corpus = SyntheticCorpus(1, 300, Recipe(words=120, copies=0.4, exact=0.1, parts=0.1))
     planted = [d for d in corpus if d.original is not None]
     assert {d.kind for d in planted} == {Kind.COPY, Kind.EXACT, Kind.PART}
     for document in planted:
@@ -41,7 +41,7 @@ def test_every_planted_jaccard_is_that_of_the_texts() -> None:
 
 
 def test_an_original_is_an_earlier_base_document() -> None:
-    corpus = Corpus(2, 500)
+    corpus = SyntheticCorpus(2, 500)
     for document in corpus:
         if document.original is None:
             assert document.kind is Kind.BASE
@@ -51,26 +51,26 @@ def test_an_original_is_an_earlier_base_document() -> None:
 
 
 def test_the_first_document_is_a_base_even_when_all_are_copies() -> None:
-    documents = list(Corpus(5, 20, Recipe(copies=1.0, exact=0.0, parts=0.0)))
+    documents = list(SyntheticCorpus(5, 20, Recipe(copies=1.0, exact=0.0, parts=0.0)))
     assert documents[0].kind is Kind.BASE
     assert all(d.kind is Kind.COPY and d.original == 0 for d in documents[1:])
 
 
 def test_the_shares_of_the_recipe_are_met() -> None:
-    kinds = [d.kind for d in Corpus(4, 4_000, Recipe(words=8, copies=0.2, exact=0.05, parts=0.05))]
+    kinds = [d.kind for d in SyntheticCorpus(4, 4_000, Recipe(words=8, copies=0.2, exact=0.05, parts=0.05))]
     assert kinds.count(Kind.COPY) / 4_000 == pytest.approx(0.2, abs=0.03)
     assert kinds.count(Kind.EXACT) / 4_000 == pytest.approx(0.05, abs=0.02)
     assert kinds.count(Kind.PART) / 4_000 == pytest.approx(0.05, abs=0.02)
 
 
 def test_unrelated_documents_share_almost_nothing() -> None:
-    corpus = Corpus(6, 40, Recipe(copies=0.0, exact=0.0, parts=0.0))
+    corpus = SyntheticCorpus(6, 40, Recipe(copies=0.0, exact=0.0, parts=0.0))
     texts = [d.text for d in corpus]
     assert max(_jaccard(a, b) for i, a in enumerate(texts) for b in texts[:i]) < 0.05
 
 
 def test_a_document_has_sentences_and_paragraphs_and_about_the_size_asked_for() -> None:
-    texts = [d.text for d in Corpus(9, 100, Recipe(words=330, copies=0.0, exact=0.0, parts=0.0))]
+    texts = [d.text for d in SyntheticCorpus(9, 100, Recipe(words=330, copies=0.0, exact=0.0, parts=0.0))]
     assert 1_500 < np.mean([len(t) for t in texts]) < 3_000
     assert all(t[0].isupper() and t.endswith(".") and "\n\n" in t for t in texts)
 
@@ -78,7 +78,7 @@ def test_a_document_has_sentences_and_paragraphs_and_about_the_size_asked_for() 
 @pytest.mark.parametrize(("kind", "change"), [(Edit.REPLACE, 0), (Edit.INSERT, 5), (Edit.DELETE, -5), (Edit.MOVE, 0)])
 def test_an_edit_changes_the_words_it_says(kind: Edit, change: int) -> None:
     tokens = np.arange(100, dtype=np.int64)
-    edited = edit(tokens, 0.05, np.random.default_rng(1), (kind,))
+    edited = edit_tokens(tokens, 0.05, np.random.default_rng(1), (kind,))
     assert len(edited) == 100 + change
     # A moved word breaks five shingles of 98, three where it was and two where it goes: 73 of 123 are left.
     assert 73 / 123 <= jaccard(tokens, edited) < 1.0
@@ -88,7 +88,7 @@ def test_an_edit_changes_the_words_it_says(kind: Edit, change: int) -> None:
 
 def test_a_replaced_word_keeps_its_form_and_is_another_word() -> None:
     tokens = np.full(50, 2 * VOCABULARY + VOCABULARY - 1, dtype=np.int64)
-    edited = edit(tokens, 1.0, np.random.default_rng(1), (Edit.REPLACE,))
+    edited = edit_tokens(tokens, 1.0, np.random.default_rng(1), (Edit.REPLACE,))
     changed = edited != tokens
     assert changed.sum() == 49
     assert (edited // VOCABULARY == 2).all()
@@ -96,6 +96,6 @@ def test_a_replaced_word_keeps_its_form_and_is_another_word() -> None:
 
 def test_a_part_is_a_run_of_the_original() -> None:
     tokens = np.arange(100, dtype=np.int64)
-    run = part(tokens, 0.5, np.random.default_rng(1))
+    run = cut_part(tokens, 0.5, np.random.default_rng(1))
     assert len(run) == 50
     assert (np.diff(run) == 1).all()

@@ -8,7 +8,7 @@ import pytest
 
 from load import measure
 from load.bench_index import weigh_ours
-from load.measure import Contender, Report, asked, grown, interleave, shown
+from load.measure import BenchmarkReport, Contender, format_value, interleave, measure_growth, target_row
 
 
 class Hand:
@@ -68,15 +68,15 @@ def test_a_speed_is_the_median_of_the_ratios_within_rounds(hand: Hand) -> None:
     ],
 )
 def test_a_target_stands_beside_what_was_measured(bounds: dict[str, float], target: str, met: bool | None) -> None:
-    assert asked("it", 2.5, **bounds) == {"what": "it", "measured": 2.5, "target": target, "met": met}
+    assert target_row("it", 2.5, **bounds) == {"what": "it", "measured": 2.5, "target": target, "met": met}
 
 
 def test_a_target_that_is_met_only_by_rounding_is_not_met() -> None:
-    assert asked("it", 1.999, at_least=2)["met"] is False
+    assert target_row("it", 1.999, at_least=2)["met"] is False
 
 
 def test_a_report_is_a_table_in_markdown_or_json(capsys: pytest.CaptureFixture[str]) -> None:
-    report = Report("speed", {"n": 1000})
+    report = BenchmarkReport("speed", {"n": 1000})
     report.add("table", [{"who": "ours", "us": 1234.5, "met": True}, {"who": "theirs", "us": None, "more": 0.123456}])
     report.show(as_json=False)
     assert capsys.readouterr().out.splitlines() == [
@@ -90,7 +90,7 @@ def test_a_report_is_a_table_in_markdown_or_json(capsys: pytest.CaptureFixture[s
         "| theirs |  |  | 0.123 |",
     ]
     report.show(as_json=True)
-    assert json.loads(capsys.readouterr().out) == report.plain()
+    assert json.loads(capsys.readouterr().out) == report.as_dict()
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_a_report_is_a_table_in_markdown_or_json(capsys: pytest.CaptureFixture[s
     [(None, ""), (True, "yes"), (False, "NO"), (12345, "12,345"), (12345.6, "12,346"), (1.0, "1"), ("a", "a")],
 )
 def test_values_are_shown_as_people_write_them(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert format_value(value) == text
 
 
 def test_what_is_built_is_weighed_in_a_process_of_its_own() -> None:
-    small, large = grown(weigh_ours, 1_000), grown(weigh_ours, 200_000)
+    small, large = measure_growth(weigh_ours, 1_000), measure_growth(weigh_ours, 200_000)
     assert large - small > 200_000 * 64  # four postings of 16 bytes each
 
 
 def test_a_process_that_fails_is_not_weighed() -> None:
     with pytest.raises(RuntimeError, match="exit code 1"):
-        grown(weigh_ours, -1)
+        measure_growth(weigh_ours, -1)
