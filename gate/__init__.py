@@ -9,13 +9,19 @@
 `Gate` says what it can do.
 """
 
-from gate.api import Comparison, Gate, Refused
-from gate.core.builtin_profiles import BUILT_IN
-from gate.core.passages import Passage
-from gate.core.profile import Profile
-from gate.errors import BadDocument, ConfigError, GateError, Unavailable
-from gate.limits import Limits
-from gate.model import CheckIn, Degraded, Match, Relation, Verdict
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gate.api import Comparison, Gate, Refused
+    from gate.core.builtin_profiles import BUILT_IN
+    from gate.core.passages import Passage
+    from gate.core.profile import Profile
+    from gate.errors import BadDocument, ConfigError, GateError, Unavailable
+    from gate.limits import Limits
+    from gate.model import CheckIn, Degraded, Match, Relation, Verdict
 
 __version__ = "0.1.0"
 
@@ -37,3 +43,27 @@ __all__ = [
     "Unavailable",
     "Verdict",
 ]
+
+# What a name is imported from when it is first used: `gate --version` and shell completion start without numpy.
+_HOMES = {
+    "gate.api": ("Comparison", "Gate", "Refused"),
+    "gate.core.builtin_profiles": ("BUILT_IN",),
+    "gate.core.passages": ("Passage",),
+    "gate.core.profile": ("Profile",),
+    "gate.errors": ("BadDocument", "ConfigError", "GateError", "Unavailable"),
+    "gate.limits": ("Limits",),
+    "gate.model": ("CheckIn", "Degraded", "Match", "Relation", "Verdict"),
+}
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a name that is not there
+
+    def __getattr__(name: str) -> object:
+        for module, names in _HOMES.items():
+            if name in names:
+                value = getattr(import_module(module), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
