@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.registry import Collector
 
 from gate import metrics
-from gate.metrics import Observer, Oversight, ProcessFacts
+from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 
 PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
 
@@ -51,8 +51,8 @@ where the gate or the system wrote it, since any other may quote a document.
 
 def page() -> str:
     registry = CollectorRegistry()
-    parts: list[object] = [Observer(registry), Oversight(registry, workers=1)]
-    facts = ProcessFacts(dict)
+    parts: list[object] = [WorkerMetrics(registry), SupervisorMetrics(registry, workers=1)]
+    facts = WorkerProcessCollector(dict)
     registry.register(facts)
     rows = [f"| `{name}` | {kind} | {labels} | {what} |\n" for name, kind, labels, what in _metrics(parts, facts)]
     named = ", ".join(f"`{event}`" for event in events()) + "."

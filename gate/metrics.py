@@ -56,7 +56,7 @@ class _Histogram(Histogram):
             self._buckets[place].inc(int(counts[place]))
 
 
-class Observer:
+class WorkerMetrics:
     """What a worker tells of its work. Each has a registry, its own where none is given, so that many can live in one
     process. In the workers of a supervisor the values live in files that the supervisor reads."""
 
@@ -135,32 +135,32 @@ class Observer:
 
     # A worker's life
 
-    def started(self, **settings: object) -> None:
+    def log_started(self, **settings: object) -> None:
         """Which settings it works with: names and numbers, no secrets."""
         self._log.info("worker.started", version=_version(), pid=os.getpid(), **settings)
 
-    def listening(self, host: str, port: int) -> None:
+    def log_listening(self, host: str, port: int) -> None:
         self._log.info("health.served", host=host, port=port)
 
-    def stopping(self, reason: str) -> None:
+    def log_stopping(self, reason: str) -> None:
         self._log.info("worker.stopping", reason=reason)
 
-    def stopped(self) -> None:
+    def log_stopped(self) -> None:
         self._log.info("worker.stopped")
 
-    def crashed(self, error: BaseException) -> None:
+    def log_crashed(self, error: BaseException) -> None:
         """A bug, or a setting that cannot work: what was not committed comes again."""
         self._log.error("worker.crashed", **told(error))
 
-    def assigned(self, partitions: Sequence[tuple[str, int]]) -> None:
+    def record_assigned(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._held.update(partitions)
         self._moved("assigned", partitions)
 
-    def revoked(self, partitions: Sequence[tuple[str, int]]) -> None:
+    def record_revoked(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._held.difference_update(partitions)
         self._moved("revoked", partitions)
         for topic, partition in partitions:
-            self.forget_lag(topic, partition)
+            self.clear_lag(topic, partition)
 
     def _moved(self, kind: str, partitions: Sequence[tuple[str, int]]) -> None:
         self._rebalances.labels(kind).inc()
@@ -170,7 +170,7 @@ class Observer:
 
     # The work
 
-    def judged(
+    def record_verdicts(
         self,
         verdicts: Sequence[Verdict],
         sources: Sequence[str | None],
@@ -202,15 +202,15 @@ class Observer:
             return OTHER
         return self._sources.setdefault(source, source)
 
-    def batch(self, documents: int, characters: int) -> None:
+    def record_batch(self, documents: int, characters: int) -> None:
         self._batch_documents.observe(documents)
         self._batch_characters.observe(characters)
         self._log.debug("batch.cut", documents=documents, characters=characters)
 
-    def stage(self, name: str, seconds: float) -> None:
+    def record_stage(self, name: str, seconds: float) -> None:
         self._stage.labels(name).observe(seconds)
 
-    def dead_lettered(self, reasons: Sequence[str]) -> None:
+    def record_dead_letters(self, reasons: Sequence[str]) -> None:
         """The codes of the errors, one for each event."""
         counts = Counter(reasons)
         for reason, number in counts.items():
@@ -218,17 +218,17 @@ class Observer:
         if counts:
             self._log.warning("events.dead_lettered", reasons=dict(counts))
 
-    def deleted(self, known: int, unknown: int) -> None:
+    def record_deletes(self, known: int, unknown: int) -> None:
         self._deleted.labels("true").inc(known)
         self._deleted.labels("false").inc(unknown)
 
-    def routed(self, topic_kind: Literal["accepted", "quarantine"], count: int) -> None:
+    def record_routed(self, topic_kind: Literal["accepted", "quarantine"], count: int) -> None:
         self._routed.labels(topic_kind).inc(count)
 
-    def lag(self, topic: str, partition: int, records: int) -> None:
+    def set_lag(self, topic: str, partition: int, records: int) -> None:
         self._lag.labels(topic, str(partition)).set(records)
 
-    def forget_lag(self, topic: str, partition: int) -> None:
+    def clear_lag(self, topic: str, partition: int) -> None:
         """Somebody else tells it from now on."""
         labels = (topic, str(partition))
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # a value in a file cannot be removed; the latest told counts
@@ -238,7 +238,7 @@ class Observer:
 
     # What does not answer
 
-    def away(self, what: What, code: str, message: str | None = None) -> None:
+    def record_failed_attempt(self, what: What, code: str, message: str | None = None) -> None:
         """It was tried once more, in vain. The log has the first for each reason, and then ever fewer. The message is
         that of one of the gate's own errors."""
         with self._lock:
@@ -254,7 +254,7 @@ class Observer:
                 f"{what}.away", code=code, tries=tries, **({} if message is None else {"message": message})
             )
 
-    def back(self, what: What, seconds: float) -> None:
+    def record_recovery(self, what: What, seconds: float) -> None:
         with self._lock:
             tries = self._away.pop(what, 0)
             self._why.pop(what, None)
@@ -262,11 +262,11 @@ class Observer:
         self._away_seconds.labels(what).inc(max(seconds, 0.0))
         self._log.info(f"{what}.back", seconds=round(seconds, 3), tries=tries)
 
-    def producer_discarded(self, reason: str) -> None:
+    def record_producer_discarded(self, reason: str) -> None:
         self._discarded.labels(reason).inc()
         self._log.warning("producer.discarded", reason=reason)
 
-    def fenced(self, topic: str, partition: int) -> None:
+    def record_producer_fenced(self, topic: str, partition: int) -> None:
         self._fenced.inc()
         self._log.warning("producer.fenced", topic=topic, partition=partition)
 
@@ -299,35 +299,7 @@ def _version() -> str:
         return "unknown"
 
 
-class Readiness:
-    """Whether a worker can take work, and if not, why. Any thread may tell; `changed` hears of every change."""
-
-    NEEDED = "consumer"  # who has not said anything yet has no partitions
-
-    def __init__(self, changed: Callable[[Mapping[str, str]], None] | None = None) -> None:
-        self._lock = threading.RLock()  # held while a change is told, so that changes are told in their order
-        self._parts: dict[str, str | None] = {self.NEEDED: "starting"}
-        self._changed = changed
-
-    def set(self, part: str, reason: str | None) -> None:
-        """`reason` says why this part cannot work; None: it can."""
-        with self._lock:
-            same = part in self._parts and self._parts[part] == reason
-            self._parts[part] = reason
-            if not same and self._changed is not None:
-                self._changed(self.reasons())
-
-    def reasons(self) -> dict[str, str]:
-        """By part, why there is no work to be had of it; empty when ready."""
-        with self._lock:
-            return {part: reason for part, reason in self._parts.items() if reason is not None}
-
-    @property
-    def ready(self) -> bool:
-        return not self.reasons()
-
-
-class Oversight:
+class SupervisorMetrics:
     """What a supervisor tells of its workers."""
 
     def __init__(self, registry: CollectorRegistry, *, workers: int) -> None:
@@ -362,7 +334,7 @@ class Oversight:
         self._log.error("worker.killed", worker=str(worker), reason=reason)
 
 
-class ProcessFacts(Collector):
+class WorkerProcessCollector(Collector):
     """CPU and memory of processes by worker, from /proc: the library's own collector knows one process only."""
 
     def __init__(self, processes: Callable[[], Mapping[str, int]]) -> None:

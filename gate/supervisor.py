@@ -40,7 +40,8 @@ from prometheus_client.registry import Collector
 from gate.errors import ConfigError, GateError
 from gate.http.health import STUCK_SECONDS, Checks, health_server, serve_health, ticking
 from gate.logs import configure_logging
-from gate.metrics import Observer, Oversight, ProcessFacts, Readiness
+from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
+from gate.readiness import Readiness
 from gate.stream.settings import ServerSettings
 
 WRONG, CRASHED = 2, 70  # exit codes: a setting that no second try can mend; a bug
@@ -50,16 +51,16 @@ _LOOK_SECONDS = 1.0  # how often the supervisor looks around when nothing happen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class WorkerContext:
     """A worker's place: its number, and to whom it tells what happens and whether it can work."""
 
     number: int
-    observer: Observer
+    metrics: WorkerMetrics
     readiness: Readiness
 
 
 # A function of a module, not of another function: workers import it by its name. It stops on SIGTERM by itself.
-Work = Callable[[Any, Post], Coroutine[Any, Any, None]]
+Work = Callable[[Any, WorkerContext], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,27 +89,27 @@ def run(
 
 
 async def _alone(work: Work, settings: object, server: ServerSettings) -> int:
-    observer, readiness = Observer(), Readiness()
-    observer.registry.register(ProcessFacts(lambda: {"0": os.getpid()}))
-    Oversight(observer.registry, workers=1).began(0, os.getpid(), again=False)
-    post = Post(number=0, observer=observer, readiness=readiness)
+    metrics, readiness = WorkerMetrics(), Readiness()
+    metrics.registry.register(WorkerProcessCollector(lambda: {"0": os.getpid()}))
+    SupervisorMetrics(metrics.registry, workers=1).began(0, os.getpid(), again=False)
+    context = WorkerContext(number=0, metrics=metrics, readiness=readiness)
     if server.http_port is None:
-        return await _work(work, settings, post)
+        return await _work(work, settings, context)
     async with serve_health(
-        registry=observer.registry, readiness=readiness, host=server.http_host, port=server.http_port
+        registry=metrics.registry, readiness=readiness, host=server.http_host, port=server.http_port
     ) as port:
-        observer.listening(server.http_host, port)
-        return await _work(work, settings, post)
+        metrics.log_listening(server.http_host, port)
+        return await _work(work, settings, context)
 
 
-async def _work(work: Work, settings: object, post: Post) -> int:
+async def _work(work: Work, settings: object, context: WorkerContext) -> int:
     """The exit code. An unexpected error is logged without its message, which might quote a document."""
     try:
-        await work(settings, post)
+        await work(settings, context)
     except GateError:
         raise
     except Exception as exc:  # noqa: BLE001 - the last one to hear of it
-        post.observer.crashed(exc)
+        context.metrics.log_crashed(exc)
         return CRASHED
     return 0
 
@@ -130,16 +131,16 @@ def _be_worker(
     def tick(at: float) -> None:
         pulse.value = at
 
-    post = Post(number=number, observer=Observer(worker=str(number)), readiness=Readiness(tell))
+    context = WorkerContext(number=number, metrics=WorkerMetrics(worker=str(number)), readiness=Readiness(tell))
 
     async def live() -> int:
         async with ticking(tick):
-            return await _work(work, settings, post)
+            return await _work(work, settings, context)
 
     try:
         sys.exit(asyncio.run(live()))
     except GateError as exc:
-        post.observer.crashed(exc)
+        context.metrics.log_crashed(exc)
         sys.exit(WRONG if isinstance(exc, ConfigError) else CRASHED)
 
 
@@ -183,12 +184,12 @@ class Supervisor:
         self._kill_at: float | None = None  # once told to stop
         self._looked_at = time.monotonic()
         self._registry = CollectorRegistry()
-        self._oversight = Oversight(self._registry, workers=server.workers)
+        self._oversight = SupervisorMetrics(self._registry, workers=server.workers)
 
     def run(self) -> int:
         with ExitStack() as opened:
             self._folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="gate-metrics-")))
-            self._registry.register(ProcessFacts(self._pids))
+            self._registry.register(WorkerProcessCollector(self._pids))
             self._registry.register(_Merged(self._folder))
             if self._server.http_port is not None:
                 checks = Checks(registry=self._registry, alive=self._alive, ready=self._ready)

@@ -16,7 +16,7 @@ from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.stream.processor import Desk
 from gate.stream.worker import Worker
-from gate.supervisor import Post, run
+from gate.supervisor import WorkerContext, run
 
 COLLECT_AFTER = (100_000, 20, 50)  # a batch makes thousands of values, hardly any of them in a cycle
 SWITCH_SECONDS = 0.001  # how long a busy thread may keep the others from the interpreter: the event loop is one of them
@@ -39,7 +39,7 @@ def serve(settings: Settings) -> int:
     return run(work, settings, server=settings.server, drain_seconds=settings.worker.drain_seconds)
 
 
-async def work(settings: Settings, post: Post) -> None:
+async def work(settings: Settings, context: WorkerContext) -> None:
     """Be a worker until SIGTERM or SIGINT comes; a second one does not wait for what is under way."""
     if settings.kafka is None:
         raise ConfigError("kafka: no brokers are named")
@@ -58,7 +58,7 @@ async def work(settings: Settings, post: Post) -> None:
             secret=settings.secret.value,
             limits=settings.limits,
             redis=settings.redis,
-            watcher=post.observer,
+            watcher=context.metrics,
         )
 
     desk = Desk(
@@ -68,15 +68,15 @@ async def work(settings: Settings, post: Post) -> None:
         topics=settings.kafka.topics,
         on_index_unavailable=settings.worker.on_index_unavailable,
         content_root=settings.content_root,
-        observer=post.observer,
+        metrics=context.metrics,
     )
     worker = Worker(
         settings.kafka,
         settings.worker,
         desk,
         limits=settings.limits,
-        observer=post.observer,
-        readiness=post.readiness,
+        metrics=context.metrics,
+        readiness=context.readiness,
     )
     await worker.run(stop)
 

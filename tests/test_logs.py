@@ -12,7 +12,7 @@ import pytest
 
 from gate.errors import BadDocument, ConfigError
 from gate.logs import configure_logging, get_logger
-from gate.metrics import Observer
+from gate.metrics import WorkerMetrics
 
 CANARY = "the quick canary of a document"
 
@@ -117,7 +117,7 @@ def test_an_error_of_the_gate_is_told_with_its_message_and_its_cause(lines: Line
         except ValueError as exc:
             raise BadDocument("bad_field", "field `version` is no number") from exc
     except BadDocument as exc:
-        Observer().crashed(exc)
+        WorkerMetrics().log_crashed(exc)
     [line] = lines()
     assert line["message"] == "field `version` is no number"
     assert line["cause"]["error"] == "ValueError"
@@ -131,6 +131,6 @@ def test_of_a_lost_task_only_the_first_line_is_told(lines: Lines) -> None:
 
 
 def test_the_password_in_a_url_is_hidden(lines: Lines) -> None:
-    Observer().started(index="redis://gate:sesame@localhost:6379/0")
+    WorkerMetrics().log_started(index="redis://gate:sesame@localhost:6379/0")
     [line] = lines()
     assert line["index"] == "redis://***@localhost:6379/0"

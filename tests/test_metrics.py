@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from gate.index.redis.client import Circuit, Watcher
-from gate.metrics import SOURCE_CHARS, SOURCES, Observer, ProcessFacts, Readiness
+from gate.metrics import SOURCE_CHARS, SOURCES, WorkerMetrics, WorkerProcessCollector
 from gate.model import Degraded, Match, Relation, Verdict
 
 NOW = 1_800_000_000.0
@@ -55,20 +55,22 @@ def verdict(
     )
 
 
-def judge(observer: Observer, *verdicts: Verdict, sources: list[str | None] | None = None, age: float = 1.0) -> None:
+def judge(
+    metrics: WorkerMetrics, *verdicts: Verdict, sources: list[str | None] | None = None, age: float = 1.0
+) -> None:
     times = [NOW - age] * len(verdicts)
-    observer.judged(verdicts, sources or [None] * len(verdicts), times, times, NOW)
+    metrics.record_verdicts(verdicts, sources or [None] * len(verdicts), times, times, NOW)
 
 
-def value(observer: Observer, name: str, **labels: str) -> float | None:
-    return observer.registry.get_sample_value(name, labels)
+def value(metrics: WorkerMetrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
 
 
-def total(observer: Observer, name: str, **labels: str) -> float:
+def total(metrics: WorkerMetrics, name: str, **labels: str) -> float:
     """The sum over all labels but those given, as PromQL would have it."""
     return sum(
         sample.value
-        for metric in observer.registry.collect()
+        for metric in metrics.registry.collect()
         for sample in metric.samples
         if sample.name == name and labels.items() <= sample.labels.items()
     )
@@ -80,36 +82,36 @@ def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 
 def test_the_match_rate_is_one_quotient_of_one_metric() -> None:
-    observer = Observer()
-    judge(observer, verdict(), verdict(Relation.NEAR), verdict(Relation.EXACT), verdict(Relation.REVISION))
-    similar = total(observer, "gate_verdicts_total", similar="true")
-    assert similar / total(observer, "gate_verdicts_total") == 0.5
+    metrics = WorkerMetrics()
+    judge(metrics, verdict(), verdict(Relation.NEAR), verdict(Relation.EXACT), verdict(Relation.REVISION))
+    similar = total(metrics, "gate_verdicts_total", similar="true")
+    assert similar / total(metrics, "gate_verdicts_total") == 0.5
 
 
 def test_verdicts_are_counted_by_relation_profile_and_source() -> None:
-    observer = Observer()
-    judge(observer, verdict(Relation.NEAR), verdict(Relation.NEAR), verdict(), sources=["wiki", "wiki", None])
+    metrics = WorkerMetrics()
+    judge(metrics, verdict(Relation.NEAR), verdict(Relation.NEAR), verdict(), sources=["wiki", "wiki", None])
     labels = {"profile": "standard@1", "relation": "near", "similar": "true", "source": "wiki"}
-    assert value(observer, "gate_verdicts_total", **labels) == 2
+    assert value(metrics, "gate_verdicts_total", **labels) == 2
     labels = {"profile": "standard@1", "relation": "new", "similar": "false", "source": "none"}
-    assert value(observer, "gate_verdicts_total", **labels) == 1
+    assert value(metrics, "gate_verdicts_total", **labels) == 1
 
 
 def test_sources_beyond_the_first_few_and_overlong_ones_are_counted_together() -> None:
-    observer = Observer()
-    judge(observer, *[verdict()] * (SOURCES + 7), sources=[f"source {i}" for i in range(SOURCES + 7)])
-    judge(observer, verdict(), verdict(), sources=["x" * (SOURCE_CHARS + 1), "source 0"])
-    assert total(observer, "gate_verdicts_total", source="other") == 8
-    assert total(observer, "gate_verdicts_total", source="source 0") == 2
-    assert total(observer, "gate_verdicts_total") == SOURCES + 9
+    metrics = WorkerMetrics()
+    judge(metrics, *[verdict()] * (SOURCES + 7), sources=[f"source {i}" for i in range(SOURCES + 7)])
+    judge(metrics, verdict(), verdict(), sources=["x" * (SOURCE_CHARS + 1), "source 0"])
+    assert total(metrics, "gate_verdicts_total", source="other") == 8
+    assert total(metrics, "gate_verdicts_total", source="source 0") == 2
+    assert total(metrics, "gate_verdicts_total") == SOURCES + 9
 
 
 @given(st.lists(st.floats(min_value=-10.0, max_value=1e6), max_size=40))
 def test_a_batch_of_latencies_is_counted_as_one_by_one(ages: list[float]) -> None:
-    batch = Observer()
+    batch = WorkerMetrics()
     times = [NOW - age for age in ages]
-    batch.judged([verdict()] * len(ages), [None] * len(ages), times, times, NOW)
-    one_by_one = Observer()
+    batch.record_verdicts([verdict()] * len(ages), [None] * len(ages), times, times, NOW)
+    one_by_one = WorkerMetrics()
     for at in times:
         one_by_one._age.observe(max(NOW - at, 0.0))
     name = "gate_checkin_to_verdict_seconds"
@@ -121,67 +123,67 @@ def test_a_batch_of_latencies_is_counted_as_one_by_one(ages: list[float]) -> Non
     assert math.isclose(value(batch, f"{name}_sum") or 0.0, value(one_by_one, f"{name}_sum") or 0.0)
 
 
-def _bounds(observer: Observer, name: str) -> list[str]:
-    samples = [sample for metric in observer.registry.collect() for sample in metric.samples]
+def _bounds(metrics: WorkerMetrics, name: str) -> list[str]:
+    samples = [sample for metric in metrics.registry.collect() for sample in metric.samples]
     return [sample.labels["le"] for sample in samples if sample.name == f"{name}_bucket"]
 
 
 def test_a_check_in_without_a_time_has_no_latency_from_check_in() -> None:
-    observer = Observer()
-    observer.judged([verdict()], [None], [None], [NOW], NOW)
-    assert value(observer, "gate_checkin_to_verdict_seconds_count") == 0
-    assert value(observer, "gate_arrival_to_verdict_seconds_count") == 1
+    metrics = WorkerMetrics()
+    metrics.record_verdicts([verdict()], [None], [None], [NOW], NOW)
+    assert value(metrics, "gate_checkin_to_verdict_seconds_count") == 0
+    assert value(metrics, "gate_arrival_to_verdict_seconds_count") == 1
 
 
 def test_the_best_match_is_measured_where_its_measures_are_known() -> None:
-    observer = Observer()
+    metrics = WorkerMetrics()
     judge(
-        observer,
+        metrics,
         verdict(Relation.NEAR, distance=3, resemblance=0.93, candidates=4),
         verdict(Relation.CONTAINED, resemblance=0.4),
         verdict(candidates=2),
     )
-    assert value(observer, "gate_match_distance_bits_bucket", le="3.0") == 1
-    assert value(observer, "gate_match_distance_bits_bucket", le="2.0") == 0
-    assert value(observer, "gate_match_resemblance_count") == 2
-    assert value(observer, "gate_candidates_sum") == 6
+    assert value(metrics, "gate_match_distance_bits_bucket", le="3.0") == 1
+    assert value(metrics, "gate_match_distance_bits_bucket", le="2.0") == 0
+    assert value(metrics, "gate_match_resemblance_count") == 2
+    assert value(metrics, "gate_candidates_sum") == 6
 
 
 def test_degraded_verdicts_are_counted_by_reason_and_begin_at_zero() -> None:
-    observer = Observer()
-    judge(observer, verdict(degraded=(Degraded.BUCKET_CAPPED, Degraded.MATCHES_CAPPED)), verdict())
-    assert value(observer, "gate_degraded_total", reason="bucket_capped") == 1
-    assert value(observer, "gate_degraded_total", reason="features_capped") == 0
+    metrics = WorkerMetrics()
+    judge(metrics, verdict(degraded=(Degraded.BUCKET_CAPPED, Degraded.MATCHES_CAPPED)), verdict())
+    assert value(metrics, "gate_degraded_total", reason="bucket_capped") == 1
+    assert value(metrics, "gate_degraded_total", reason="features_capped") == 0
 
 
 def test_dead_letters_are_counted_by_reason_and_logged_once_a_batch(caplog: pytest.LogCaptureFixture) -> None:
-    observer = Observer()
-    observer.dead_lettered(["bad_json", "too_large", "bad_json"])
-    observer.dead_lettered([])
-    assert value(observer, "gate_dead_letters_total", reason="bad_json") == 2
+    metrics = WorkerMetrics()
+    metrics.record_dead_letters(["bad_json", "too_large", "bad_json"])
+    metrics.record_dead_letters([])
+    assert value(metrics, "gate_dead_letters_total", reason="bad_json") == 2
     assert [event["reasons"] for event in events(caplog)] == [{"bad_json": 2, "too_large": 1}]
 
 
 def test_what_is_away_is_logged_ever_less_and_counted_each_time(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "gate")
-    observer = Observer()
+    metrics = WorkerMetrics()
     for _ in range(9):
-        observer.away("index", "unavailable")
-    assert value(observer, "gate_away", what="index") == 1
-    assert value(observer, "gate_retries_total", what="index") == 9
-    observer.back("index", 4.5)
-    assert value(observer, "gate_away", what="index") == 0
-    assert value(observer, "gate_away_seconds_total", what="index") == 4.5
+        metrics.record_failed_attempt("index", "unavailable")
+    assert value(metrics, "gate_away", what="index") == 1
+    assert value(metrics, "gate_retries_total", what="index") == 9
+    metrics.record_recovery("index", 4.5)
+    assert value(metrics, "gate_away", what="index") == 0
+    assert value(metrics, "gate_away_seconds_total", what="index") == 4.5
     told = [(event["event"], event["tries"]) for event in events(caplog)]
     assert told == [("index.away", 1), ("index.away", 2), ("index.away", 4), ("index.away", 8), ("index.back", 9)]
 
 
 def test_what_is_away_for_another_reason_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    observer = Observer()
+    metrics = WorkerMetrics()
     for _ in range(5):
-        observer.away("index", "unavailable", "Redis does not answer")
+        metrics.record_failed_attempt("index", "unavailable", "Redis does not answer")
     for message in ("the index is gone: rebuild it", "Redis does not answer"):
-        observer.away("index", "unavailable", message)
+        metrics.record_failed_attempt("index", "unavailable", message)
     assert [(event["tries"], event["message"]) for event in events(caplog)][-2:] == [
         (4, "Redis does not answer"),
         (6, "the index is gone: rebuild it"),
@@ -189,53 +191,53 @@ def test_what_is_away_for_another_reason_is_told_at_once(caplog: pytest.LogCaptu
 
 
 def test_a_revoked_partition_has_no_lag_any_more() -> None:
-    observer = Observer(worker="2")
-    observer.assigned([("check-ins", 0), ("check-ins", 1)])
-    observer.lag("check-ins", 0, 17)
-    observer.lag("check-ins", 1, 4)
-    assert value(observer, "gate_lag_records", topic="check-ins", partition="0") == 17
-    observer.revoked([("check-ins", 0)])
-    assert value(observer, "gate_lag_records", topic="check-ins", partition="0") is None
-    assert value(observer, "gate_lag_records", topic="check-ins", partition="1") == 4
-    assert value(observer, "gate_assigned_partitions", worker="2") == 1
+    metrics = WorkerMetrics(worker="2")
+    metrics.record_assigned([("check-ins", 0), ("check-ins", 1)])
+    metrics.set_lag("check-ins", 0, 17)
+    metrics.set_lag("check-ins", 1, 4)
+    assert value(metrics, "gate_lag_records", topic="check-ins", partition="0") == 17
+    metrics.record_revoked([("check-ins", 0)])
+    assert value(metrics, "gate_lag_records", topic="check-ins", partition="0") is None
+    assert value(metrics, "gate_lag_records", topic="check-ins", partition="1") == 4
+    assert value(metrics, "gate_assigned_partitions", worker="2") == 1
 
 
 def test_a_partition_whose_lag_nobody_told_can_be_revoked() -> None:
-    observer = Observer()
-    observer.assigned([("check-ins", 0)])
-    observer.revoked([("check-ins", 0)])
-    assert value(observer, "gate_assigned_partitions", worker="0") == 0
+    metrics = WorkerMetrics()
+    metrics.record_assigned([("check-ins", 0)])
+    metrics.record_revoked([("check-ins", 0)])
+    assert value(metrics, "gate_assigned_partitions", worker="0") == 0
 
 
 def test_the_link_to_redis_is_watched() -> None:
-    observer = Observer()
-    watcher: Watcher = observer
+    metrics = WorkerMetrics()
+    watcher: Watcher = metrics
     watcher.round_trip("read", 0.002)
     watcher.failed("read", "unavailable")
     watcher.circuit(Circuit.OPEN)
-    assert value(observer, "gate_index_round_trip_seconds_count", operation="read") == 1
-    assert value(observer, "gate_index_errors_total", operation="read", reason="unavailable") == 1
-    assert value(observer, "gate_index_circuit_open") == 1
+    assert value(metrics, "gate_index_round_trip_seconds_count", operation="read") == 1
+    assert value(metrics, "gate_index_errors_total", operation="read", reason="unavailable") == 1
+    assert value(metrics, "gate_index_circuit_open") == 1
 
 
 def test_stages_batches_deletes_routes_and_producers_are_counted() -> None:
-    observer = Observer()
-    observer.stage("sign", 0.2)
-    observer.batch(256, 500_000)
-    observer.deleted(2, 1)
-    observer.routed("quarantine", 3)
-    observer.producer_discarded("timeout")
-    observer.fenced("check-ins", 0)
-    assert value(observer, "gate_stage_seconds_sum", stage="sign") == 0.2
-    assert value(observer, "gate_batch_documents_sum") == 256
-    assert value(observer, "gate_deletes_total", known="false") == 1
-    assert value(observer, "gate_routed_total", to="quarantine") == 3
-    assert value(observer, "gate_producers_discarded_total", reason="timeout") == 1
-    assert value(observer, "gate_fenced_total") == 1
+    metrics = WorkerMetrics()
+    metrics.record_stage("sign", 0.2)
+    metrics.record_batch(256, 500_000)
+    metrics.record_deletes(2, 1)
+    metrics.record_routed("quarantine", 3)
+    metrics.record_producer_discarded("timeout")
+    metrics.record_producer_fenced("check-ins", 0)
+    assert value(metrics, "gate_stage_seconds_sum", stage="sign") == 0.2
+    assert value(metrics, "gate_batch_documents_sum") == 256
+    assert value(metrics, "gate_deletes_total", known="false") == 1
+    assert value(metrics, "gate_routed_total", to="quarantine") == 3
+    assert value(metrics, "gate_producers_discarded_total", reason="timeout") == 1
+    assert value(metrics, "gate_fenced_total") == 1
 
 
 def test_every_metric_is_the_gates_and_says_what_it_is() -> None:
-    told = generate_latest(Observer().registry).decode()
+    told = generate_latest(WorkerMetrics().registry).decode()
     names = [line.split()[2] for line in told.splitlines() if line.startswith("# HELP")]
     assert all(name.startswith("gate_") for name in names)
     assert all(len(line.split()) > 3 for line in told.splitlines() if line.startswith("# HELP"))
@@ -243,36 +245,18 @@ def test_every_metric_is_the_gates_and_says_what_it_is() -> None:
 
 
 def test_two_observers_share_nothing() -> None:
-    one, other = Observer(), Observer()
+    one, other = WorkerMetrics(), WorkerMetrics()
     judge(one, verdict())
     assert total(one, "gate_verdicts_total") == 1
     assert total(other, "gate_verdicts_total") == 0
 
 
 def test_a_process_is_known_by_its_cpu_and_memory_and_a_dead_one_is_left_out() -> None:
-    metrics = {metric.name: metric for metric in ProcessFacts(lambda: {"0": os.getpid(), "1": 2**22 + 1}).collect()}
+    metrics = {
+        metric.name: metric for metric in WorkerProcessCollector(lambda: {"0": os.getpid(), "1": 2**22 + 1}).collect()
+    }
     assert [sample.labels["worker"] for sample in metrics["gate_worker_cpu_seconds"].samples] == ["0"]
     [memory] = metrics["gate_worker_memory_bytes"].samples
     assert memory.value > 10e6
     [started] = metrics["gate_worker_start_time_seconds"].samples
     assert 0 <= time.time() - started.value < 24 * 3600
-
-
-def test_a_worker_is_ready_when_its_consumer_and_all_parts_are() -> None:
-    readiness = Readiness()
-    assert not readiness.ready
-    readiness.set("index", None)
-    assert readiness.reasons() == {"consumer": "starting"}
-    readiness.set("consumer", None)
-    assert readiness.reasons() == {}
-    readiness.set("index", "does not answer")
-    assert readiness.reasons() == {"index": "does not answer"}
-
-
-def test_a_change_of_readiness_is_told_and_a_repetition_is_not() -> None:
-    heard: list[Any] = []
-    readiness = Readiness(heard.append)
-    readiness.set("consumer", None)
-    readiness.set("consumer", None)
-    readiness.set("index", "away")
-    assert heard == [{}, {"index": "away"}]

@@ -26,7 +26,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from gate.errors import ConfigError
-from gate.metrics import Readiness
+from gate.readiness import Readiness
 
 STUCK_SECONDS = 15.0  # an event loop that has not ticked for so long does no work; a collection of garbage takes less
 TICK_SECONDS = 1.0

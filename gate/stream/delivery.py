@@ -87,7 +87,7 @@ class AtLeastOnce:
             except Exception as exc:  # noqa: BLE001 - sorted by what it asks for; what nobody knows is raised again
                 await self._failed(exc, parts, backoff)
                 continue
-            self._sender.observer.stage("produce", asyncio.get_running_loop().time() - begun)
+            self._sender.metrics.record_stage("produce", asyncio.get_running_loop().time() - begun)
             self._sender.broker.over()
             backoff.reset()
             self._deliver(parts)
@@ -106,7 +106,7 @@ class AtLeastOnce:
         if action_for(error) is Action.FATAL:
             raise error
         if self._producer is not None:
-            self._sender.observer.producer_discarded(code_of(error))
+            self._sender.metrics.record_producer_discarded(code_of(error))
             self._sender.discard(self._producer)
             self._producer = None
         if action_for(error) is not Action.TOO_LARGE:
@@ -130,7 +130,7 @@ class AtLeastOnce:
             except Exception as exc:  # noqa: BLE001 - sorted as above
                 await self._uncommitted(exc, offsets, backoff)
             else:
-                self._sender.observer.stage("commit", asyncio.get_running_loop().time() - begun)
+                self._sender.metrics.record_stage("commit", asyncio.get_running_loop().time() - begun)
                 backoff.reset()
             if not self._to_commit:
                 self._committed.set()
@@ -220,11 +220,11 @@ class ExactlyOnce:
                 if action_for(exc) is Action.FATAL:
                     raise
                 self._shut(lane)
-                self._sender.observer.producer_discarded(code_of(exc))
+                self._sender.metrics.record_producer_discarded(code_of(exc))
                 if action_for(exc) is Action.FENCED:
                     # Somebody newer has the partition. If not, and the broker gave this producer up by itself, the
                     # group would have told by then.
-                    self._sender.observer.fenced(*lane.partition)
+                    self._sender.metrics.record_producer_fenced(*lane.partition)
                     await asyncio.sleep(self._sender.kafka.session_timeout_seconds)
                 elif action_for(exc) is not Action.TOO_LARGE:
                     self._sender.broker.noted(code_of(exc))
@@ -279,8 +279,8 @@ class ExactlyOnce:
                 offsets = {lane.partition: current[-1].next_offset}
                 await bounded(producer.send_offsets_to_transaction(offsets, sender.kafka.group), sender.patience)
                 await bounded(producer.commit_transaction(), sender.patience)
-                sender.observer.stage("produce", sent - begun)
-                sender.observer.stage("commit", loop.time() - sent)
+                sender.metrics.record_stage("produce", sent - begun)
+                sender.metrics.record_stage("commit", loop.time() - sent)
                 sender.tell(current)
                 self._lanes.delivered(current)
                 sender.broker.over()

@@ -7,7 +7,8 @@ import random
 import time
 from typing import Literal
 
-from gate.metrics import Observer, Readiness
+from gate.metrics import WorkerMetrics
+from gate.readiness import Readiness
 
 
 class Backoff:
@@ -29,9 +30,9 @@ class Backoff:
 class Absence:
     """Since when something has been away, for the metrics, the log and the readiness."""
 
-    def __init__(self, what: Literal["index", "broker"], observer: Observer, readiness: Readiness) -> None:
+    def __init__(self, what: Literal["index", "broker"], metrics: WorkerMetrics, readiness: Readiness) -> None:
         self._what = what
-        self._observer = observer
+        self._metrics = metrics
         self._readiness = readiness
         self._since: float | None = None
 
@@ -43,11 +44,11 @@ class Absence:
         """It was tried in vain; the message, where there is one, says why and what to do."""
         if self._since is None:
             self._since = time.monotonic()
-        self._observer.away(self._what, code, message)
+        self._metrics.record_failed_attempt(self._what, code, message)
         self._readiness.set(self._what, f"away: {message or code}")
 
     def over(self) -> None:
         if self._since is not None:
-            self._observer.back(self._what, time.monotonic() - self._since)
+            self._metrics.record_recovery(self._what, time.monotonic() - self._since)
             self._since = None
             self._readiness.set(self._what, None)

@@ -16,7 +16,7 @@ from aiokafka import TopicPartition
 
 from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
-from gate.metrics import Observer
+from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Degraded, Verdict
 from gate.pipeline import Signed, admit
 from gate.stream import events
@@ -133,7 +133,7 @@ class Desk:
         topics: Topics,
         on_index_unavailable: OnIndexUnavailable,
         content_root: Path | None,
-        observer: Observer,
+        metrics: WorkerMetrics,
     ) -> None:
         self._signer = signer
         self._open = open_judge
@@ -142,7 +142,7 @@ class Desk:
         self._topics = topics
         self._pass_unchecked = on_index_unavailable == "pass_unchecked"
         self._content_root = content_root
-        self._observer = observer
+        self._metrics = metrics
         self.too_large: set[tuple[str, int, int]] = set()  # places whose document or letter its topic did not take
 
     def open(self) -> None:
@@ -185,9 +185,9 @@ class Desk:
                 documents.append(document)
                 places.append(place)
         self._sign(batch, places, documents)
-        self._observer.stage("decode", decoded - begun)
-        self._observer.stage("sign", time.perf_counter() - decoded)
-        self._observer.batch(len(batch.records), characters)
+        self._metrics.record_stage("decode", decoded - begun)
+        self._metrics.record_stage("sign", time.perf_counter() - decoded)
+        self._metrics.record_batch(len(batch.records), characters)
         return batch
 
     def _read(self, record: Record) -> Arrival | Rejected:
@@ -224,7 +224,7 @@ class Desk:
                 self._delete(batch, step)
             batch.done += 1
         self._answer(batch)
-        self._observer.stage("claim", time.perf_counter() - begun)
+        self._metrics.record_stage("claim", time.perf_counter() - begun)
         return batch
 
     def _enter(self, signed: Signed) -> list[Verdict]:
@@ -247,7 +247,7 @@ class Desk:
                 error = BadDocument(INDEX_AWAY, f"{told}: the index was away, nothing was deleted: send it again")
                 batch.messages[place] = Rejected.of(error, record.value or b"", place=told)
             return
-        self._observer.deleted(known, len(step.document_ids) - known)
+        self._metrics.record_deletes(known, len(step.document_ids) - known)
 
     def _answer(self, batch: Batch) -> None:
         """The records to send, each with the part of its partition, in the order of what they answer."""
@@ -282,13 +282,13 @@ class Desk:
                     if self.too_large and _key(batch.records[place]) in self.too_large:
                         reasons.append(events.TOO_LARGE_TO_ROUTE)
                 self.too_large.discard(_key(batch.records[place]))
-        self._observer.judged(verdicts, sources, checked_in, arrived, time.time())
-        self._observer.dead_lettered(reasons)
+        self._metrics.record_verdicts(verdicts, sources, checked_in, arrived, time.time())
+        self._metrics.record_dead_letters(reasons)
         similar = sum(verdict.similar for verdict in verdicts)
         if self._topics.quarantine and similar:
-            self._observer.routed("quarantine", similar)
+            self._metrics.record_routed("quarantine", similar)
         if self._topics.accepted and similar < len(verdicts):
-            self._observer.routed("accepted", len(verdicts) - similar)
+            self._metrics.record_routed("accepted", len(verdicts) - similar)
 
     @staticmethod
     def was_checked(batch: Batch) -> bool:

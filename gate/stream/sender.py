@@ -11,7 +11,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.partitioner import DefaultPartitioner
 
-from gate.metrics import Observer
+from gate.metrics import WorkerMetrics
 from gate.stream.events import Outgoing
 from gate.stream.kafka_errors import Action, action_for, bounded, producer_options
 from gate.stream.outage import Absence
@@ -32,7 +32,7 @@ class Sender:
         kafka: KafkaSettings,
         consumer: AIOKafkaConsumer,
         lanes: Lanes,
-        observer: Observer,
+        metrics: WorkerMetrics,
         broker: Absence,
         *,
         tell: Callable[[Sequence[Part]], None],
@@ -42,7 +42,7 @@ class Sender:
         self.kafka = kafka
         self.consumer = consumer
         self.lanes = lanes
-        self.observer = observer
+        self.metrics = metrics
         self.broker = broker
         self.tell = tell
         self.too_large = too_large

@@ -21,7 +21,8 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
 from gate.errors import ConfigError, Unavailable
 from gate.limits import Limits
-from gate.metrics import Observer, Readiness
+from gate.metrics import WorkerMetrics
+from gate.readiness import Readiness
 from gate.stream import unpacking
 from gate.stream.admin import asked, started, stopped
 from gate.stream.delivery import AtLeastOnce, ExactlyOnce, Outbox
@@ -54,17 +55,17 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         desk: Desk,
         *,
         limits: Limits,
-        observer: Observer,
+        metrics: WorkerMetrics,
         readiness: Readiness,
     ) -> None:
         self._kafka = kafka
         self._settings = settings
         self._desk = desk
         self._limits = limits
-        self._observer = observer
+        self._metrics = metrics
         self._readiness = readiness
-        self._index = Absence("index", observer, readiness)
-        self._broker = Absence("broker", observer, readiness)
+        self._index = Absence("index", metrics, readiness)
+        self._broker = Absence("broker", metrics, readiness)
         self._signer = ThreadPoolExecutor(1, "sign")
         self._judge = ThreadPoolExecutor(1, "judge")
         self._to_sign: asyncio.Queue[Batch] = asyncio.Queue(1)
@@ -80,12 +81,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         try:
             await self._unless(stopping, self._open_index())
             await self._unless(stopping, self._join())
-            self._observer.started(group=self._kafka.group, delivery=self._settings.delivery)
+            self._metrics.log_started(group=self._kafka.group, delivery=self._settings.delivery)
             async with asyncio.TaskGroup() as tasks:
                 stages = [tasks.create_task(one) for one in (self._poll(stop), self._prepare(), self._judge_all())]
                 stages += [tasks.create_task(one) for one in (self.outbox.run(), self._watch_lag())]
                 await stopping
-                self._observer.stopping("told to")
+                self._metrics.log_stopping("told to")
                 self._readiness.set("consumer", "stopping")
                 await self._drain()
                 for stage in stages:
@@ -152,7 +153,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             self._kafka,
             consumer,
             self._lanes,
-            self._observer,
+            self._metrics,
             self._broker,
             tell=self._desk.tell,
             too_large=self._desk.too_large,
@@ -190,7 +191,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             await bounded(self._on(self._judge, self._desk.close), self._kafka.request_timeout_seconds)
         for executor in (self._signer, self._judge):
             executor.shutdown(wait=False, cancel_futures=True)
-        self._observer.stopped()
+        self._metrics.log_stopped()
 
     # Partitions come and go
 
@@ -202,12 +203,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._lanes.revoke(revoked)
         self.outbox.revoked(revoked)
         if revoked:
-            self._observer.revoked([tuple(partition) for partition in revoked])
+            self._metrics.record_revoked([tuple(partition) for partition in revoked])
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         self._lanes.assign(assigned, shut=self._settings.delivery == "exactly_once")
         self.outbox.assigned(assigned)
-        self._observer.assigned([tuple(partition) for partition in assigned])
+        self._metrics.record_assigned([tuple(partition) for partition in assigned])
         self._readiness.set("consumer", None)
 
     # Stages
@@ -295,7 +296,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 end = self._consumer.highwater(lane.partition)
                 if end is not None and lane.goes_back_to is not None:
                     topic, partition = lane.partition
-                    self._observer.lag(topic, partition, max(end - lane.goes_back_to, 0))
+                    self._metrics.set_lag(topic, partition, max(end - lane.goes_back_to, 0))
 
     async def _on(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(executor, work)

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from deploy import metrics
 from deploy.grafana import generate
-from gate.metrics import Observer, Oversight, ProcessFacts
+from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, read_dashboard, read_yaml, rules, shown_expressions
 
 UNITS = {"short", "percentunit", "cps", "s", "bytes"}
@@ -20,9 +20,9 @@ UNITS = {"short", "percentunit", "cps", "s", "bytes"}
 def known_metrics() -> dict[str, str]:
     """The metrics of the gate with their kinds, by name as it is asked for, without what a histogram adds to it."""
     registry = CollectorRegistry()
-    Observer(registry)
-    Oversight(registry, workers=2)
-    registry.register(ProcessFacts(dict))
+    WorkerMetrics(registry)
+    SupervisorMetrics(registry, workers=2)
+    registry.register(WorkerProcessCollector(dict))
     return {metric.name + ("_total" if metric.type == "counter" else ""): metric.type for metric in registry.collect()}
 
 

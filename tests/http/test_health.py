@@ -18,7 +18,8 @@ from prometheus_client.registry import Collector
 
 from gate.errors import ConfigError
 from gate.http.health import serve_health
-from gate.metrics import Observer, Readiness
+from gate.metrics import WorkerMetrics
+from gate.readiness import Readiness
 from tests.support.servers import until
 
 LOOPBACK = "127.0.0.1"
@@ -31,11 +32,13 @@ def get(port: int, path: str, *, method: str = "GET", accept: str = "*/*") -> tu
         return answer.status, answer.getheader("Content-Type"), answer.read()
 
 
-def served(ask: Callable[[int], Any], *, readiness: Readiness | None = None, observer: Observer | None = None) -> Any:
+def served(
+    ask: Callable[[int], Any], *, readiness: Readiness | None = None, metrics: WorkerMetrics | None = None
+) -> Any:
     """What somebody is told who asks while the pages are served."""
 
     async def serve() -> Any:
-        registry = (observer or Observer()).registry
+        registry = (metrics or WorkerMetrics()).registry
         async with serve_health(registry=registry, readiness=readiness or Readiness(), host=LOOPBACK, port=0) as port:
             return await asyncio.to_thread(ask, port)
 
@@ -50,7 +53,7 @@ def test_a_process_whose_event_loop_ticks_is_alive_before_it_is_ready() -> None:
 def test_a_stuck_event_loop_is_told() -> None:
     async def serve() -> tuple[int, str | None, bytes]:
         async with serve_health(
-            registry=Observer().registry, readiness=Readiness(), host=LOOPBACK, port=0, stuck_seconds=0.2
+            registry=WorkerMetrics().registry, readiness=Readiness(), host=LOOPBACK, port=0, stuck_seconds=0.2
         ) as port:
             asked: list[tuple[int, str | None, bytes]] = []
 
@@ -86,9 +89,9 @@ def test_who_has_partitions_and_all_parts_is_ready() -> None:
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_are_told_in_the_form_that_is_asked_for(accept: str) -> None:
-    observer = Observer()
-    observer.fenced("check-ins", 0)
-    status, kind, body = served(lambda port: get(port, "/metrics", accept=accept), observer=observer)
+    metrics = WorkerMetrics()
+    metrics.record_producer_fenced("check-ins", 0)
+    status, kind, body = served(lambda port: get(port, "/metrics", accept=accept), metrics=metrics)
     assert status == 200
     assert kind.startswith(accept.partition(";")[0])
     assert b"\ngate_fenced_total 1.0\n" in body
@@ -140,15 +143,15 @@ def test_a_page_that_cannot_be_made_is_told_in_the_log(caplog: pytest.LogCapture
         def describe(self) -> list[Metric]:
             return []
 
-    observer = Observer()
-    observer.registry.register(Broken())
+    metrics = WorkerMetrics()
+    metrics.registry.register(Broken())
 
     def ask(port: int) -> None:
         with pytest.raises(RemoteDisconnected):
             get(port, "/metrics")
         finish_answers()
 
-    served(ask, observer=observer)
+    served(ask, metrics=metrics)
     assert [record.getMessage() for record in caplog.records] == ["a page could not be made"]
 
 
@@ -174,7 +177,7 @@ def test_a_host_that_is_not_this_machine_is_a_wrong_setting(host: str) -> None:
 
 def serve_somewhere(host: str, port: int) -> None:
     async def serve() -> None:
-        async with serve_health(registry=Observer().registry, readiness=Readiness(), host=host, port=port):
+        async with serve_health(registry=WorkerMetrics().registry, readiness=Readiness(), host=host, port=port):
             pass
 
     asyncio.run(serve())

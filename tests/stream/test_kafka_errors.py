@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from aiokafka import TopicPartition, errors
 
-from gate.metrics import Observer, Readiness
+from gate.metrics import WorkerMetrics
+from gate.readiness import Readiness
 from gate.stream.delivery import AtLeastOnce, ExactlyOnce, Outbox
 from gate.stream.events import Outgoing
 from gate.stream.kafka_errors import Action, action_for, client_options, consumer_options, producer_options, translated
@@ -211,15 +212,15 @@ class Bench:
         self.long = long  # the offset of one whose answer is long
         self.broker = FakeBroker()
         self.lanes = Lanes(under_way=4)
-        self.observer = Observer()
+        self.metrics = WorkerMetrics()
         kafka = KafkaSettings(session_timeout_seconds=0.01, request_timeout_seconds=0.5)
         consumer: Any = self.broker.consumer
         sender = Sender(
             kafka,
             consumer,
             self.lanes,
-            self.observer,
-            Absence("broker", self.observer, Readiness()),
+            self.metrics,
+            Absence("broker", self.metrics, Readiness()),
             tell=lambda parts: None,
             too_large=set(),
             make=self.broker.producer,

@@ -13,7 +13,7 @@ from aiokafka import TopicPartition
 from gate.api import Gate
 from gate.errors import Unavailable
 from gate.limits import Limits
-from gate.metrics import Observer
+from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Verdict
 from gate.pipeline import Signed
 from gate.stream.processor import Batch, Desk, batch_of
@@ -64,7 +64,7 @@ def desk(gate: Gate, when_away: Literal["wait", "pass_unchecked"] = "wait", *, a
         topics=Topics(verdicts="v", dead_letters="d", accepted=accepted),
         on_index_unavailable=when_away,
         content_root=None,
-        observer=Observer(),
+        metrics=WorkerMetrics(),
     )
     made.open()
     return made
@@ -157,7 +157,7 @@ def test_an_index_that_is_away_from_the_start_is_waited_for_or_not_as_it_is_set(
         topics=Topics(),
         on_index_unavailable=when_away,
         content_root=None,
-        observer=Observer(),
+        metrics=WorkerMetrics(),
     )
     if when_away == "wait":
         with pytest.raises(Unavailable):
@@ -178,7 +178,7 @@ def test_what_is_known_to_be_too_large_is_answered_by_something_smaller() -> Non
 
 
 def test_a_check_in_is_counted_when_it_is_acknowledged_and_only_then() -> None:
-    observer = Observer()
+    metrics = WorkerMetrics()
     at = Desk(
         Gate(),
         Gate,
@@ -186,15 +186,15 @@ def test_a_check_in_is_counted_when_it_is_acknowledged_and_only_then() -> None:
         topics=Topics(),
         on_index_unavailable="wait",
         content_root=None,
-        observer=observer,
+        metrics=metrics,
     )
     at.open()
     done = at.judge(at.prepare(batch("a", b"{")))
     labels = {"relation": "new", "similar": "false", "profile": "standard@1", "source": "none"}
-    assert observer.registry.get_sample_value("gate_verdicts_total", labels) is None
+    assert metrics.registry.get_sample_value("gate_verdicts_total", labels) is None
     at.tell(list(done.parts.values()))
-    assert observer.registry.get_sample_value("gate_verdicts_total", labels) == 1
-    assert observer.registry.get_sample_value("gate_dead_letters_total", {"reason": "bad_json"}) == 1
+    assert metrics.registry.get_sample_value("gate_verdicts_total", labels) == 1
+    assert metrics.registry.get_sample_value("gate_dead_letters_total", {"reason": "bad_json"}) == 1
 
 
 def test_a_batch_holds_what_the_gate_would_say_of_its_documents() -> None:

@@ -16,52 +16,52 @@ import time
 from gate.errors import ConfigError
 from gate.model import Relation, Verdict
 from gate.stream.settings import ServerSettings
-from gate.supervisor import Patience, Post, run
+from gate.supervisor import Patience, WorkerContext, run
 
 CANARY = "the quick canary of a document"
 
 
-async def steady(settings: object, post: Post) -> None:
+async def steady(settings: object, context: WorkerContext) -> None:
     """Works until it is told to stop, then says that it has drained."""
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
-    post.observer.started()
-    post.observer.assigned([("check-ins", post.number)])
-    post.readiness.set("consumer", None)
+    context.metrics.log_started()
+    context.metrics.record_assigned([("check-ins", context.number)])
+    context.readiness.set("consumer", None)
     while not told.is_set():
         now = time.time()
-        post.observer.judged([_VERDICT], ["scene"], [now], [now], now)
-        post.observer.lag("check-ins", post.number, 7)
+        context.metrics.record_verdicts([_VERDICT], ["scene"], [now], [now], now)
+        context.metrics.set_lag("check-ins", context.number, 7)
         await asyncio.wait([asyncio.create_task(told.wait())], timeout=0.01)
-    post.observer.stopping("SIGTERM")
-    post.observer.stopped()
+    context.metrics.log_stopping("SIGTERM")
+    context.metrics.log_stopped()
 
 
-async def dies(settings: object, post: Post) -> None:
+async def dies(settings: object, context: WorkerContext) -> None:
     """Dies at once, of a bug."""
     raise ValueError(CANARY)
 
 
-async def wrong(settings: object, post: Post) -> None:
+async def wrong(settings: object, context: WorkerContext) -> None:
     """One of them finds that it cannot work."""
-    if post.number == 0:
+    if context.number == 0:
         raise ConfigError("index: made with another profile; name that one")
-    await steady(settings, post)
+    await steady(settings, context)
 
 
-async def deaf(settings: object, post: Post) -> None:
+async def deaf(settings: object, context: WorkerContext) -> None:
     """Hears no signal."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    post.readiness.set("consumer", None)
+    context.readiness.set("consumer", None)
     await asyncio.Event().wait()
 
 
-async def stuck(settings: object, post: Post) -> None:
+async def stuck(settings: object, context: WorkerContext) -> None:
     """Blocks its event loop for good, the first time; `settings` is a folder where it leaves word of that."""
     try:
-        os.mkdir(f"{settings}/{post.number}")  # noqa: PTH102
+        os.mkdir(f"{settings}/{context.number}")  # noqa: PTH102
     except FileExistsError:
-        await steady(settings, post)
+        await steady(settings, context)
     else:
         threading.Event().wait()
 
