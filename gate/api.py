@@ -149,15 +149,15 @@ class Gate:
         """Judge documents and let the new ones in. A repeated check-in gets its first verdict again.
 
         `BadDocument` names the first that cannot be judged; nothing of the list was judged then. Take those out with
-        `sift` where one bad document must not hold up the others.
+        `validate` where one bad document must not hold up the others.
         """
         return self._judge(documents, enter=True)
 
-    def check(self, documents: Sequence[CheckIn]) -> list[Verdict]:
+    def preview(self, documents: Sequence[CheckIn]) -> list[Verdict]:
         """Judge documents against the index, each by itself, and leave no trace. `BadDocument` as in `check_in`."""
         return self._judge(documents, enter=False)
 
-    def sift(self, documents: Iterable[CheckIn]) -> tuple[list[CheckIn], list[Refused]]:
+    def validate(self, documents: Iterable[CheckIn]) -> tuple[list[CheckIn], list[Refused]]:
         """Part the documents that can be judged from those that cannot: too long, without an id, half a character."""
         good: list[CheckIn] = []
         refused: list[Refused] = []
@@ -179,7 +179,7 @@ class Gate:
         verdicts: list[Verdict] = []
         for batch in batches(documents, self.limits):
             signed = self.pipeline.sign(batch)
-            verdicts += self._run(self.pipeline.check_in(signed) if enter else self.pipeline.check(signed))
+            verdicts += self._run(self.pipeline.check_in(signed) if enter else self.pipeline.preview(signed))
         return verdicts
 
     def sign(self, documents: Sequence[CheckIn]) -> Signed:

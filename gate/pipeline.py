@@ -164,7 +164,7 @@ class Pipeline:
         outcomes = await until_fresh(lambda: claim_batch(self.index, self.method, self.profile, signed.claims))
         return self._verdicts(signed, outcomes)
 
-    async def check(self, signed: Signed) -> list[Verdict]:
+    async def preview(self, signed: Signed) -> list[Verdict]:
         """Judge against the index without entering it."""
         return self._verdicts(signed, await until_fresh(lambda: self.index.look(signed.claims)))
 

@@ -110,7 +110,7 @@ class TrippedGate(Gate):
     def let_through(self, passed: Sequence[tuple[CheckIn, Verdict]]) -> int:
         """How many of them somebody could check in once more, with some words changed."""
         copies = [CheckIn(document_id=f"copy of {d.document_id}", text=f"{d.text} And more.") for d, _ in passed]
-        return sum(not verdict.similar for verdict in self.check(copies))
+        return sum(not verdict.similar for verdict in self.preview(copies))
 
     def faults(self, *, fix: bool) -> int:
         """What `gate index verify` finds."""

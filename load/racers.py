@@ -93,7 +93,7 @@ class LookThenInsert(Racer):
 
     async def _look_then_insert(self, document: CheckIn) -> list[Verdict]:
         signed = self.pipeline.sign([document])
-        verdicts = await self.pipeline.check(signed)
+        verdicts = await self.pipeline.preview(signed)
         [claim], [verdict] = signed.claims, verdicts
         if not verdict.similar:
             entry = new_entry(claim.content)

@@ -126,8 +126,8 @@ def test_a_check_judges_and_leaves_no_trace(opened: Open) -> None:
     with opened() as gate:
         gate.check_in(FAMILY[:2])
         before = gate.info()
-        assert relations(gate.check(FAMILY[2:5])) == ["near", "exact", "contained"]
-        assert relations(gate.check(FAMILY[2:5])) == ["near", "exact", "contained"]
+        assert relations(gate.preview(FAMILY[2:5])) == ["near", "exact", "contained"]
+        assert relations(gate.preview(FAMILY[2:5])) == ["near", "exact", "contained"]
         after = gate.info()
     assert {key: before[key] for key in ("documents", "entries", "postings")} == {
         key: after[key] for key in ("documents", "entries", "postings")
@@ -141,7 +141,7 @@ def test_a_document_that_is_printed_does_not_show_its_text() -> None:
 
 def test_no_documents_get_no_verdicts() -> None:
     assert Gate().check_in([]) == []
-    assert Gate().check([]) == []
+    assert Gate().preview([]) == []
 
 
 BAD = [
@@ -170,7 +170,7 @@ def test_a_document_that_cannot_be_judged_is_named_before_anything_is_claimed(
 def test_bad_documents_can_be_sifted_out_so_that_the_others_go_on() -> None:
     gate = Gate(limits=Limits(max_document_chars=1500))
     bad = [one for one, _, _ in BAD]
-    good, refused = gate.sift([FAMILY[0], *bad, FAMILY[1]])
+    good, refused = gate.validate([FAMILY[0], *bad, FAMILY[1]])
     assert good == FAMILY[:2]
     assert [one.document for one in refused] == bad
     assert [one.error.code for one in refused] == [code for _, code, _ in BAD]

@@ -38,7 +38,7 @@ def test_documents_that_begin_alike_are_alike_where_the_rest_is_left_out() -> No
         assert second.matches[0].resemblance == 1.0
         [again] = gate.check_in([CheckIn(document_id="b", text=other)])
         assert again.degraded == second.degraded == (Degraded.FEATURES_CAPPED,)
-        [looked] = gate.check([CheckIn(document_id="c", text=other)])
+        [looked] = gate.preview([CheckIn(document_id="c", text=other)])
         assert looked.degraded == (Degraded.FEATURES_CAPPED,)
 
 

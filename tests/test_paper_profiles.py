@@ -93,7 +93,7 @@ def test_a_copy_passes_again_when_the_first_was_deleted_and_nothing_is_left_of_i
     gate = opened(BUILT_IN[name])
     copy = CheckIn(document_id="copy", text=TEXT + " !")  # another content, but the same words
     [first] = gate.check_in([CheckIn(document_id="first", text=TEXT)])
-    [second] = gate.check([copy])
+    [second] = gate.preview([copy])
     assert (first.similar, second.similar) == (False, True)
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile))
     assert report.looked_at["postings"] == gate.info()["postings"] > 0

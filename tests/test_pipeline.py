@@ -116,7 +116,7 @@ def test_a_verdict_has_the_same_id_for_the_same_document_content_and_profile_and
     ]
     assert ids[0] == ids[3]
     assert len(set(ids)) == 6
-    assert ids[0] == Gate().check([document(LIGHTHOUSE)])[0].verdict_id
+    assert ids[0] == Gate().preview([document(LIGHTHOUSE)])[0].verdict_id
 
 
 def test_where_one_field_ends_and_the_next_begins_counts_for_the_id() -> None:

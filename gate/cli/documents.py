@@ -69,7 +69,7 @@ def check(
     with opened as gate, show.progress(quiet=options.json) as bar:
         task = bar.add_task("checking", total=len(named), documents=0)
         for batch in batches(_readable(named, settings, unread, json=options.json), settings.limits):
-            verdicts = gate.check(batch) if dry_run else gate.check_in(batch)
+            verdicts = gate.preview(batch) if dry_run else gate.check_in(batch)
             if options.json:
                 for verdict in verdicts:
                     if verdict.similar or not only_similar:

@@ -64,7 +64,7 @@ class Embedded(Ending):
         return [entry.fact for entry in batch]
 
     def _judge(self, waiting: list[tuple[CheckIn, Place]]) -> None:
-        good, refused = self._gate.sift(document for document, _ in waiting)
+        good, refused = self._gate.validate(document for document, _ in waiting)
         for verdict in self._gate.check_in(good):
             self._tally.judge(verdict.relation, verdict.group, similar=verdict.similar)
         self._tally.sent += len(good)

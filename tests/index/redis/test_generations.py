@@ -104,7 +104,7 @@ def test_what_was_known_before_a_rotation_is_known_after_it(server: RedisServer,
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda gate: gate.check([document(1, "copy")])[0].similar,
+        lambda gate: gate.preview([document(1, "copy")])[0].similar,
         lambda gate: gate.similar([text(1)])[0][0].document_id == "d1",
         lambda gate: gate.similar_to(["d1"]) == [[]],
         lambda gate: gate.explain(["d1"])[0][0].relation is Relation.NEW,

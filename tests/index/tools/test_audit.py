@@ -77,7 +77,7 @@ def test_a_posting_that_is_missing_is_appended_again(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
     keys, entries, _ = postings_of(gate.method, [record])
     gate.with_store(lambda store: store.withdraw(keys, entries))
-    [missed] = gate.check([NEAR])
+    [missed] = gate.preview([NEAR])
     assert not missed.similar
     assert mended(gate) == {Fault.UNLISTED: 1}
     [met] = gate.check_in([NEAR])
@@ -124,7 +124,7 @@ def test_a_posting_in_a_bucket_that_is_not_its_entrys_is_withdrawn(gate: Gate) -
     wrong = next(key for key in range(99) if key not in keys.tolist())
     gate.with_store(lambda store: store.append(u64(wrong), u64(record.entry), u64(0)))
     assert mended(gate) == {Fault.MISPLACED: 1}
-    assert gate.check([CheckIn(document_id="x", text=corpus()[3].text)])[0].group == "bread"
+    assert gate.preview([CheckIn(document_id="x", text=corpus()[3].text)])[0].group == "bread"
 
 
 def test_postings_of_a_refused_copy_are_withdrawn(gate: Gate) -> None:

@@ -71,7 +71,7 @@ def test_from_store_to_store_nothing_changes_and_every_verdict_is_the_same(
             assert content.splitlines()[-1] == first.splitlines()[-1]
             assert gate.with_store(lambda store: audit(store, gate.method, gate.profile)).found == {}
             near = CheckIn(document_id="near", text=LIGHTHOUSE.replace("two goats", "two white goats"))
-            assert gate.check([near])[0].group == "lighthouse-0"
+            assert gate.preview([near])[0].group == "lighthouse-0"
             assert gate.check_in(corpus()) == verdicts
 
 
