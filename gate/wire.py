@@ -33,7 +33,7 @@ DocumentId = Annotated[str, Meta(min_length=1, max_length=1024)]
 Version = Annotated[str, Meta(max_length=256)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a message was read, so that it can be found again: a line of a file, or an offset of a topic."""
 
     file: str | None = None
@@ -102,7 +102,7 @@ class MatchOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one check-in. All but `source` and `judged_at` is the same again when the check-in is repeated."""
+    """The answer to one check-in. All but `origin` and `judged_at` is the same again when the check-in is repeated."""
 
     document_id: str
     version: str | None
@@ -117,7 +117,7 @@ class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
     candidates: int
     degraded: Sequence[Degraded]
     verdict_id: str
-    source: Place | None = None
+    origin: Origin | None = None
     checked_in_at: datetime | None = None
     judged_at: datetime | None = None
     schema_version: int = SCHEMA_VERSION
@@ -127,7 +127,7 @@ class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
         cls,
         verdict: Verdict,
         *,
-        source: Place | None = None,
+        origin: Origin | None = None,
         checked_in_at: datetime | None = None,
         judged_at: datetime | None = None,
     ) -> VerdictEvent:
@@ -145,7 +145,7 @@ class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
             candidates=verdict.candidates,
             degraded=verdict.degraded,
             verdict_id=verdict.verdict_id,
-            source=source,
+            origin=origin,
             checked_in_at=checked_in_at,
             judged_at=judged_at,
         )
@@ -160,7 +160,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str
     message: str
-    place: Place | None
+    origin: Origin | None
     document_id: str | None
     sha256: str
     size_bytes: int
@@ -175,7 +175,7 @@ class Arrival:
     """A message that was understood."""
 
     event: Event
-    place: Place
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,17 +183,17 @@ class Rejected:
     """A message that was not. `raw` is None where it was too long to hold; its hash and size are known all the same."""
 
     error: BadDocument
-    place: Place | None
+    origin: Origin | None
     document_id: str | None
     sha256: str
     size_bytes: int
     raw: bytes | None
 
     @classmethod
-    def of(cls, error: BadDocument, raw: bytes, *, place: Place | None) -> Rejected:
+    def of(cls, error: BadDocument, raw: bytes, *, origin: Origin | None) -> Rejected:
         return cls(
             error=error,
-            place=place,
+            origin=origin,
             document_id=identify(raw),
             sha256=hashlib.sha256(raw).hexdigest(),
             size_bytes=len(raw),
@@ -211,7 +211,7 @@ class Rejected:
         return DeadLetter(
             reason=self.error.code,
             message=str(self.error),
-            place=self.place,
+            origin=self.origin,
             document_id=self.document_id,
             sha256=self.sha256,
             size_bytes=self.size_bytes,
@@ -221,7 +221,7 @@ class Rejected:
         )
 
 
-def decode_event(raw: bytes, *, where: Place | None = None, limits: Limits) -> Event:
+def decode_event(raw: bytes, *, origin: Origin | None = None, limits: Limits) -> Event:
     """The event in one message; BadDocument says which field is wrong and what to do about it.
 
     The common case is one pass. Whatever goes wrong is looked at again, slowly, for the sake of a good answer.
@@ -229,16 +229,16 @@ def decode_event(raw: bytes, *, where: Place | None = None, limits: Limits) -> E
     try:
         event: Event = _check_in.decode(raw)
     except msgspec.ValidationError as exc:
-        event = _delete(raw, exc, where)
+        event = _delete(raw, exc, origin)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
-        raise _unreadable(raw, exc, where) from exc
+        raise _unreadable(raw, exc, origin) from exc
     if isinstance(event, CheckInEvent):
         if event.text is None and event.content_uri is None:
-            raise _bad("no_content", "neither field `text` nor `content_uri` is given: send one of them", where)
+            raise _bad("no_content", "neither field `text` nor `content_uri` is given: send one of them", origin)
         if event.text is not None and event.content_uri is not None:
-            raise _bad("bad_field", "fields `text` and `content_uri` are both given: send one of them", where)
+            raise _bad("bad_field", "fields `text` and `content_uri` are both given: send one of them", origin)
         if event.text is not None and len(event.text) > limits.max_document_chars:
-            raise _bad("too_large", too_large("text", limits), where)
+            raise _bad("too_large", too_large("text", limits), origin)
     return event
 
 
@@ -303,57 +303,57 @@ _PATH = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
 _MISSING = re.compile(r"missing required field `(?P<field>\w+)`")
 
 
-def _bad(code: str, message: str, where: Place | None) -> BadDocument:
-    return BadDocument(code, message if where is None else f"{where}: {message}")
+def _bad(code: str, message: str, origin: Origin | None) -> BadDocument:
+    return BadDocument(code, message if origin is None else f"{origin}: {message}")
 
 
-def _delete(raw: bytes, exc: msgspec.ValidationError, where: Place | None) -> DeleteEvent:
+def _delete(raw: bytes, exc: msgspec.ValidationError, origin: Origin | None) -> DeleteEvent:
     """The delete that did not pass for a check-in; if it is none, why the message is no check-in either."""
     try:
         kind = _head.decode(raw).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
         # The first fault found was in a field, but the message is not even JSON; or it is no object at all.
         if isinstance(worse, msgspec.ValidationError):
-            raise _bad("bad_json", "the line is JSON, but no object: send one object a line", where) from exc
-        raise _unreadable(raw, worse, where) from worse
+            raise _bad("bad_json", "the line is JSON, but no object: send one object a line", origin) from exc
+        raise _unreadable(raw, worse, origin) from worse
     if kind == "delete":
         try:
             return _deletion.decode(raw)
         except msgspec.ValidationError as refused:
-            raise _invalid(refused, where) from refused
+            raise _invalid(refused, origin) from refused
     if kind != "check_in":
         message = "field `type`: unknown; allowed are `check_in` (or no `type` at all) and `delete`"
-        raise _bad("bad_field", message, where) from exc
-    raise _invalid(exc, where) from exc
+        raise _bad("bad_field", message, origin) from exc
+    raise _invalid(exc, origin) from exc
 
 
-def _invalid(exc: msgspec.ValidationError, where: Place | None) -> BadDocument:
+def _invalid(exc: msgspec.ValidationError, origin: Origin | None) -> BadDocument:
     """What msgspec found, in words of ours: its messages name types and bounds, never a value, bar those of `type`."""
     text = str(exc)
     if missing := _MISSING.search(text):
-        return _bad("missing_field", f"field `{missing['field']}` is missing: every event needs it", where)
+        return _bad("missing_field", f"field `{missing['field']}` is missing: every event needs it", origin)
     path = _PATH.search(text)
     field = path["path"] if path else "?"
     finding = _PATH.sub("", text).replace("Expected", "expected").replace("`", "")
-    return _bad("bad_field", f"field `{field}`: {finding}", where)
+    return _bad("bad_field", f"field `{field}`: {finding}", origin)
 
 
-def _unreadable(raw: bytes, exc: Exception, where: Place | None) -> BadDocument:
+def _unreadable(raw: bytes, exc: Exception, origin: Origin | None) -> BadDocument:
     """Why a message cannot be read at all: its nesting, its bytes, half a character, or its JSON."""
     if isinstance(exc, RecursionError):
-        return _bad("bad_json", "the JSON is nested too deep: flatten `metadata`", where)
+        return _bad("bad_json", "the JSON is nested too deep: flatten `metadata`", origin)
     broken = [name for name, value in _leniently(raw).items() if _surrogates(value)]
     named = [f"field `{name}`" if name in _KNOWN else "a field that the gate does not read" for name in broken]
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as undecodable:
         message = f"{', '.join(named) or 'the line'}: not UTF-8 at byte {undecodable.start}: re-encode it as UTF-8"
-        return _bad("bad_utf8", message, where)
+        return _bad("bad_utf8", message, origin)
     if named:
         remedy = "holds half of a surrogate pair, which is no character: repair or drop it upstream"
-        return _bad("bad_text", f"{', '.join(named)}: {remedy}", where)
+        return _bad("bad_text", f"{', '.join(named)}: {remedy}", origin)
     finding = "ends too soon" if "truncated" in str(exc) else str(exc).removeprefix("JSON is malformed: ")
-    return _bad("bad_json", f"the line is not JSON: {finding}: send one object a line", where)
+    return _bad("bad_json", f"the line is not JSON: {finding}: send one object a line", origin)
 
 
 def _leniently(raw: bytes) -> dict[str, Any]:

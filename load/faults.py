@@ -219,9 +219,9 @@ class Run:
             letters = await read_topic(brokers, stage.topics.dead_letters, None)
             answers: dict[tuple[int, int], list[bytes]] = defaultdict(list)
             for record in verdicts:
-                answers[_place(json.loads(record.value)["source"])].append(record.value)
+                answers[_place(json.loads(record.value)["origin"])].append(record.value)
             for record in letters:
-                answers[_place(json.loads(record.value)["place"])].append(record.value)
+                answers[_place(json.loads(record.value)["origin"])].append(record.value)
             if answers.keys() >= wanted.keys() or time.monotonic() > deadline:
                 break
             self._mend()
@@ -239,7 +239,7 @@ class Run:
     def _hold_against_truth(self, made: Sequence[Group], verdicts: Sequence[dict[str, Any]]) -> None:
         told: dict[str, dict[str, Any]] = {}
         for verdict in verdicts:
-            del verdict["source"]
+            del verdict["origin"]
             first = told.setdefault(verdict["document_id"], verdict)
             if first != verdict:
                 self.tally.changed += 1
@@ -254,8 +254,8 @@ class Run:
                 self.tally.problems.append(f"{group.documents[0].document_id}: two of its group survived")
 
 
-def _place(source: dict[str, Any]) -> tuple[int, int]:
-    return source["partition"], source["offset"]
+def _place(origin: dict[str, Any]) -> tuple[int, int]:
+    return origin["partition"], origin["offset"]
 
 
 def run(plan: Plan, delivery: str, folder: Path) -> Tally:

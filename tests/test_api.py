@@ -158,7 +158,7 @@ def test_a_document_that_cannot_be_judged_is_named_before_anything_is_claimed(
     opened: Open, bad: CheckIn, code: str, said: str
 ) -> None:
     with opened(limits=Limits(max_document_chars=1500)) as gate:
-        for judge in (gate.check_in, gate.check):
+        for judge in (gate.check_in, gate.preview):
             with pytest.raises(BadDocument) as caught:
                 judge([document("a", LIGHTHOUSE), bad])
             assert caught.value.code == code

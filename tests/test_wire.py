@@ -19,7 +19,7 @@ from gate.model import CheckIn, Degraded, Match, Relation, Verdict
 from gate.wire import (
     CheckInEvent,
     DeleteEvent,
-    Place,
+    Origin,
     Rejected,
     VerdictEvent,
     decode_event,
@@ -29,12 +29,12 @@ from gate.wire import (
 )
 
 LIMITS = Limits(max_document_chars=100)
-HERE = Place(file="events.jsonl", line=7)
+HERE = Origin(file="events.jsonl", line=7)
 SECRET_TEXT = "the words of the document"
 
 
 def decode(raw: bytes | dict[str, Any]) -> CheckInEvent | DeleteEvent:
-    return decode_event(raw if isinstance(raw, bytes) else json.dumps(raw).encode(), where=HERE, limits=LIMITS)
+    return decode_event(raw if isinstance(raw, bytes) else json.dumps(raw).encode(), origin=HERE, limits=LIMITS)
 
 
 def refusal(raw: bytes | dict[str, Any]) -> BadDocument:
@@ -138,7 +138,7 @@ def test_a_delete_may_carry_whatever_a_check_in_carries_and_nothing_of_it_counts
         (rb'{"document_id":"a","text":"t","new":"\ud83d x"}', "bad_text", "does not read"),
     ],
 )
-def test_what_cannot_be_judged_is_refused_with_its_reason_its_field_and_its_place(
+def test_what_cannot_be_judged_is_refused_with_its_reason_its_field_and_its_origin(
     raw: bytes | dict[str, Any], code: str, names: str
 ) -> None:
     error = refusal(raw)
@@ -174,7 +174,7 @@ def test_a_character_beyond_the_basic_plane_is_whole_and_welcome() -> None:
 def test_no_bytes_whatever_raise_anything_but_a_refusal(raw: bytes) -> None:
     with suppress(BadDocument):
         decode_event(raw, limits=LIMITS)
-    encode(Rejected.of(BadDocument("bad_json", ""), raw, place=None).dead_letter(keep_original=True))
+    encode(Rejected.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
 
 
 @given(st.binary(max_size=40), st.sampled_from(["document_id", "text", "version", "type", "metadata"]))
@@ -182,7 +182,7 @@ def test_no_value_of_a_field_raises_anything_but_a_refusal(value: bytes, field: 
     raw = b'{"document_id":"a","text":"t","%s":"%s"}' % (field.encode(), value)
     with suppress(BadDocument):
         decode_event(raw, limits=LIMITS)
-    encode(Rejected.of(BadDocument("bad_json", ""), raw, place=None).dead_letter(keep_original=True))
+    encode(Rejected.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
 
 
 @given(st.text(min_size=1, max_size=50), st.text(max_size=100))
@@ -215,13 +215,13 @@ NOW = datetime(2024, 5, 6, tzinfo=UTC)
 
 
 def test_a_dead_letter_says_why_and_where_and_does_not_hold_the_text() -> None:
-    line = encode(Rejected.of(refusal(RAW), RAW, place=HERE).dead_letter(at=NOW))
+    line = encode(Rejected.of(refusal(RAW), RAW, origin=HERE).dead_letter(at=NOW))
     assert SECRET_TEXT.encode() not in line
     letter = json.loads(line)
     assert letter.pop("message").startswith("events.jsonl:7: field `version`")
     assert letter == {
         "reason": "bad_field",
-        "place": {"file": "events.jsonl", "line": 7},
+        "origin": {"file": "events.jsonl", "line": 7},
         "document_id": "a",
         "sha256": hashlib.sha256(RAW).hexdigest(),
         "size_bytes": len(RAW),
@@ -231,13 +231,13 @@ def test_a_dead_letter_says_why_and_where_and_does_not_hold_the_text() -> None:
 
 
 def test_a_dead_letter_for_the_file_keeps_the_original_so_that_nothing_is_lost() -> None:
-    letter = json.loads(encode(Rejected.of(refusal(RAW), RAW, place=HERE).dead_letter(keep_original=True)))
+    letter = json.loads(encode(Rejected.of(refusal(RAW), RAW, origin=HERE).dead_letter(keep_original=True)))
     assert letter["original"].encode() == RAW
 
 
 def test_an_original_that_is_not_utf_8_is_kept_too() -> None:
     raw = b'{"document_id":"a","text":"caf\xe9"}'
-    letter = json.loads(encode(Rejected.of(refusal(raw), raw, place=HERE).dead_letter(keep_original=True)))
+    letter = json.loads(encode(Rejected.of(refusal(raw), raw, origin=HERE).dead_letter(keep_original=True)))
     assert base64.b64decode(letter["original_base64"]) == raw
     assert "original" not in letter
 
@@ -262,7 +262,7 @@ VERDICT = Verdict(
 
 
 def test_a_verdict_on_the_wire_has_these_fields_and_values() -> None:
-    assert json.loads(encode(VerdictEvent.of(VERDICT, source=HERE, judged_at=NOW))) == {
+    assert json.loads(encode(VerdictEvent.of(VERDICT, origin=HERE, judged_at=NOW))) == {
         "document_id": "b",
         "version": "2",
         "similar": True,
@@ -285,7 +285,7 @@ def test_a_verdict_on_the_wire_has_these_fields_and_values() -> None:
         "candidates": 3,
         "degraded": ["bucket_capped"],
         "verdict_id": "v",
-        "source": {"file": "events.jsonl", "line": 7},
+        "origin": {"file": "events.jsonl", "line": 7},
         "checked_in_at": None,
         "judged_at": "2024-05-06T00:00:00Z",
         "schema_version": 1,
@@ -299,9 +299,9 @@ def test_a_verdict_of_a_newer_gate_can_be_read() -> None:
     assert read.schema_version == 2
 
 
-def test_a_place_reads_as_people_write_it() -> None:
+def test_an_origin_reads_as_file_and_line_or_topic_partition_and_offset() -> None:
     assert str(HERE) == "events.jsonl:7"
-    assert str(Place(topic="check-ins", partition=3, offset=12)) == "check-ins[3]@12"
+    assert str(Origin(topic="check-ins", partition=3, offset=12)) == "check-ins[3]@12"
 
 
 def test_a_content_that_nobody_has_read_cannot_be_judged() -> None:

@@ -26,7 +26,7 @@ from gate.archive.walk import find
 from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
-from gate.wire import CheckInEvent, DocumentId, Event, Place, Rejected, decode_event, encode
+from gate.wire import CheckInEvent, DocumentId, Event, Origin, Rejected, decode_event, encode
 
 STDIN = jsonl.STDIN
 _STDIN_NAME = "stdin.jsonl"  # what standard input is read as
@@ -52,7 +52,7 @@ class Found:
     """A document, or the delete of one. `raw` is the message that it was, where it was one and is whole by itself."""
 
     event: Event
-    place: Place
+    origin: Origin
     raw: bytes | None = field(default=None, repr=False)
 
     @property
@@ -151,7 +151,7 @@ def read_text(opened: Opened) -> Iterator[Readable]:
     except msgspec.ValidationError:
         raise BadDocument("bad_field", "its path has more than 1,024 characters, too many for an id") from None
     event = CheckInEvent(document_id=named, text=text, source=opened.source, checked_in_at=opened.dated)
-    yield Found(event=event, place=Place(file=item.name))
+    yield Found(event=event, origin=Origin(file=item.name))
 
 
 def read_jsonl(opened: Opened) -> Iterator[Readable]:
@@ -165,24 +165,24 @@ def read_jsonl(opened: Opened) -> Iterator[Readable]:
             continue
         if line.number <= opened.after_line:
             continue
-        place = Place(file=item.name, line=line.number)
+        origin = Origin(file=item.name, line=line.number)
         if line.raw is None:
-            yield jsonl.overlong(line, place, longest)
+            yield jsonl.overlong(line, origin, longest)
             continue
         try:
-            event = decode_event(line.raw, where=place, limits=limits)
-            yield _whole(event, line.raw, place, opened, root)
+            event = decode_event(line.raw, origin=origin, limits=limits)
+            yield _whole(event, line.raw, origin, opened, root)
         except BadDocument as exc:
-            yield Rejected.of(exc, line.raw, place=place)
+            yield Rejected.of(exc, line.raw, origin=origin)
 
 
-def _whole(event: Event, raw: bytes, place: Place, opened: Opened, root: Path) -> Found:
+def _whole(event: Event, raw: bytes, origin: Origin, opened: Opened, root: Path) -> Found:
     """An event that needs nothing beside it to be judged. Fields that the gate does not read are kept."""
     if not isinstance(event, CheckInEvent):
-        return Found(event=event, place=place, raw=raw)
+        return Found(event=event, origin=origin, raw=raw)
     added: dict[str, object] = {}
     if event.content_uri is not None:
-        read = jsonl.with_content(event, event.content_uri, place, root, opened.limits)
+        read = jsonl.with_content(event, event.content_uri, origin, root, opened.limits)
         added |= {"text": read.text, "content_uri": None}
     if event.checked_in_at is None and opened.dated is not None:
         added["checked_in_at"] = opened.dated
@@ -191,7 +191,7 @@ def _whole(event: Event, raw: bytes, place: Place, opened: Opened, root: Path) -
     if added:
         event = structs.replace(event, **added)
         raw = _with_fields(raw, added)
-    return Found(event=event, place=place, raw=raw)
+    return Found(event=event, origin=origin, raw=raw)
 
 
 def _with_fields(raw: bytes, added: dict[str, object]) -> bytes:
@@ -218,7 +218,7 @@ def _dated(file: io.BufferedReader) -> datetime | None:
 def _refused(item: Item, error: BadDocument) -> Rejected:
     return Rejected(
         error=BadDocument(error.code, f"{item.name}: {error}"),
-        place=Place(file=item.name),
+        origin=Origin(file=item.name),
         document_id=None,
         sha256="",
         size_bytes=item.size_bytes,

@@ -91,7 +91,7 @@ class Replay:
                 self._hand_over()
                 self._note(self._target.drain())
                 continue
-            line = one.place.line if one.place is not None else None
+            line = one.origin.line if one.origin is not None else None
             if isinstance(one, Rejected):
                 self._tally.refuse(one)
                 self._tell(one)

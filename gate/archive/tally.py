@@ -45,7 +45,7 @@ class Tally:
         self.unreadable[reason] += 1
         named = self.examples.setdefault(reason, [])
         if len(named) < EXAMPLES:
-            named.append(str(rejected.place))
+            named.append(str(rejected.origin))
 
     def largest(self) -> list[tuple[str, int]]:
         """The largest families, and how many documents each has with its first."""

@@ -26,7 +26,7 @@ from gate.model import Verdict
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile
 from gate.stream.settings import KafkaSettings
-from gate.wire import Place, Rejected, VerdictEvent
+from gate.wire import Origin, Rejected, VerdictEvent
 
 OTHERWISE = "otherwise"  # verdicts that came out so
 
@@ -152,11 +152,11 @@ def _from_verdicts(gate: Gate, path: Path, settings: Settings, work: Work) -> It
         read += sum(len(raw) + 1 for _, raw in batch)
         told: list[VerdictEvent] = []
         for number, raw in batch:
-            place = Place(file=str(path), line=number)
+            origin = Origin(file=str(path), line=number)
             try:
-                told.append(_verdict(gate, raw, place))
+                told.append(_verdict(gate, raw, origin))
             except BadDocument as exc:
-                work.judge([Rejected.of(exc, raw, place=place)])
+                work.judge([Rejected.of(exc, raw, origin=origin)])
         for before, after in zip(told, _checked_in(gate, told), strict=True):
             work.counts[after.relation.value] += 1
             if (before.similar, before.group) != (after.similar, after.group):
@@ -168,16 +168,16 @@ def _checked_in(gate: Gate, told: list[VerdictEvent]) -> list[Verdict]:
     return gate.with_store(lambda _: gate.pipeline.check_in(gate.pipeline.signed_by(told)))
 
 
-def _verdict(gate: Gate, raw: bytes, place: Place) -> VerdictEvent:
+def _verdict(gate: Gate, raw: bytes, origin: Origin) -> VerdictEvent:
     try:
         told = wire.decode_verdict(raw)
         content = bytes.fromhex(told.content_id)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as exc:
-        raise BadDocument("bad_json", f"{place}: is no verdict of this version's making") from exc
+        raise BadDocument("bad_json", f"{origin}: is no verdict of this version's making") from exc
     claim = Claim(document_id=told.document_id, version=None, content=content, body=b"")
     if gate.pipeline.verdict_id(claim) != told.verdict_id:
         raise BadDocument(
             "other_profile",
-            f"{place}: was judged under profile {told.profile}, not {gate.profile.ref}; or it was changed since",
+            f"{origin}: was judged under profile {told.profile}, not {gate.profile.ref}; or it was changed since",
         )
     return told

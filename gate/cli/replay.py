@@ -178,7 +178,7 @@ class Teller:
     def __call__(self, rejected: Rejected) -> None:
         self._told += 1
         if self._json:
-            told = {"place": str(rejected.place), "reason": rejected.error.code, "message": str(rejected.error)}
+            told = {"origin": str(rejected.origin), "reason": rejected.error.code, "message": str(rejected.error)}
             click.echo(msgspec.json.encode(told), err=True)
         elif self._told <= TOLD_SINGLY:
             complain(str(rejected.error), kind="skipped")

@@ -200,12 +200,12 @@ class Work:
 
     def judge(self, batch: list[Message]) -> None:
         """Answer a batch. A delete takes effect in its place: what came before it is judged before."""
-        waiting: list[tuple[CheckIn, CheckInEvent, wire.Place]] = []
+        waiting: list[tuple[CheckIn, CheckInEvent, wire.Origin]] = []
         for message in batch:
             if isinstance(message, Rejected):
                 self._bury(message)
             elif isinstance(message.event, CheckInEvent):
-                waiting.append((message.event.check_in(), message.event, message.place))
+                waiting.append((message.event.check_in(), message.event, message.origin))
             else:
                 self._answer(waiting)
                 waiting = []
@@ -213,13 +213,13 @@ class Work:
                 self.counts["deleted" if known else "already_gone"] += 1
         self._answer(waiting)
 
-    def _answer(self, waiting: list[tuple[CheckIn, CheckInEvent, wire.Place]]) -> None:
+    def _answer(self, waiting: list[tuple[CheckIn, CheckInEvent, wire.Origin]]) -> None:
         verdicts = self._gate.check_in([document for document, _, _ in waiting])
         now = datetime.now(UTC)
         told = []
-        for verdict, (_, event, place) in zip(verdicts, waiting, strict=True):
+        for verdict, (_, event, origin) in zip(verdicts, waiting, strict=True):
             self.counts[verdict.relation.value] += 1
-            told.append(VerdictEvent.of(verdict, source=place, checked_in_at=event.checked_in_at, judged_at=now))
+            told.append(VerdictEvent.of(verdict, origin=origin, checked_in_at=event.checked_in_at, judged_at=now))
         jsonl.write_verdicts(self._sink, told)
 
     def _bury(self, rejected: Rejected) -> None:

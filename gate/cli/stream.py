@@ -241,7 +241,7 @@ def list_letters(*, reasons: tuple[str, ...], last: int | None, kafka: str | Non
     \b
       gate deadletters list --kafka localhost:9092
       gate deadletters list --reason bad_utf8 --last 20
-      gate deadletters list --json | jq .place
+      gate deadletters list --json | jq .origin
 
     A letter is picked by its partition and offset among the dead letters, as in: gate deadletters replay --at 0:17
     """
@@ -256,7 +256,7 @@ def list_letters(*, reasons: tuple[str, ...], last: int | None, kafka: str | Non
     for row in rows:
         moment = row["dead_lettered_at"].isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
         size = None if row["size_bytes"] is None else f"{row['size_bytes']:,}"
-        cells = (row["letter"], row["reason"], row["place"], row["document_id"], size, moment)
+        cells = (row["letter"], row["reason"], row["origin"], row["document_id"], size, moment)
         shown.add_row(*map(show.cell, cells))
     out.print(shown)
     said = ", ".join(f"{count:,} {show.printable(reason)}" for reason, count in counts.most_common())
@@ -284,7 +284,7 @@ async def _letters(
                     {
                         "letter": letter.name,
                         "reason": letter.reason,
-                        "place": str(told.place) if told and told.place else None,
+                        "origin": str(told.origin) if told and told.origin else None,
                         "document_id": told.document_id if told else None,
                         "size_bytes": told.size_bytes if told else None,
                         "sha256": told.sha256 if told else None,
@@ -339,8 +339,8 @@ def replay(
 
     def tell(letter: Any, outcome: str) -> None:
         if options.json:
-            place = letter.told.place if letter.told else None
-            told = {"letter": letter.name, "reason": letter.reason, "place": place, "outcome": outcome}
+            origin = letter.told.origin if letter.told else None
+            told = {"letter": letter.name, "reason": letter.reason, "origin": origin, "outcome": outcome}
             emit({**told, "dry_run": dry_run})
 
     counts = asyncio.run(

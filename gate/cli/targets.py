@@ -15,7 +15,7 @@ from gate.archive.replay import Entry, Target
 from gate.archive.tally import Tally
 from gate.model import CheckIn
 from gate.stream.settings import KafkaSettings
-from gate.wire import CheckInEvent, Place
+from gate.wire import CheckInEvent, Origin
 
 if TYPE_CHECKING:
     from gate.stream.check_in_producer import Dead, Feed
@@ -51,10 +51,10 @@ class Embedded(Ending):
 
     def take(self, batch: Sequence[Entry]) -> list[Fact]:
         """Judge a batch. A delete takes effect in its place: what came before it is judged before."""
-        waiting: list[tuple[CheckIn, Place]] = []
+        waiting: list[tuple[CheckIn, Origin]] = []
         for found in (entry.found for entry in batch if entry.found is not None):
             if isinstance(found.event, CheckInEvent):
-                waiting.append((found.event.check_in(), found.place))
+                waiting.append((found.event.check_in(), found.origin))
             else:
                 self._judge(waiting)
                 waiting = []
@@ -63,7 +63,7 @@ class Embedded(Ending):
         self._judge(waiting)
         return [entry.fact for entry in batch]
 
-    def _judge(self, waiting: list[tuple[CheckIn, Place]]) -> None:
+    def _judge(self, waiting: list[tuple[CheckIn, Origin]]) -> None:
         good, refused = self._gate.validate(document for document, _ in waiting)
         for verdict in self._gate.check_in(good):
             self._tally.judge(verdict.relation, verdict.group, similar=verdict.similar)

@@ -1,6 +1,6 @@
 """Documents into the topic of check-ins, and what becomes of them: acknowledged, judged, dead-lettered.
 
-An answer names the place of the record that it is about, so answers are told apart by that; whoever else sends to the
+An answer names the origin of the record that it is about, so answers are told apart by that; whoever else sends to the
 same topic does not get into the counts, and an answer that comes twice is counted once.
 """
 
@@ -22,7 +22,7 @@ from gate.stream.admin import Admin, asked, connected, started, stopped
 from gate.stream.kafka_errors import Action, action_for, bounded, producer_options, translated
 from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import opened
-from gate.wire import Place
+from gate.wire import Origin
 
 UNDER_WAY = 4  # batches that are sent and not yet acknowledged
 POLL_MS = 50
@@ -37,7 +37,7 @@ T = TypeVar("T")
 class Told(msgspec.Struct, frozen=True):
     """As much of a verdict as is counted."""
 
-    source: Place | None
+    origin: Origin | None
     relation: Relation
     group: str
     similar: bool
@@ -46,7 +46,7 @@ class Told(msgspec.Struct, frozen=True):
 class Dead(msgspec.Struct, frozen=True):
     """As much of a dead letter."""
 
-    place: Place | None
+    origin: Origin | None
     reason: str
 
 
@@ -233,10 +233,10 @@ class Feed(Generic[T]):
             answer = decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return False  # nothing of the gate's
-        place = answer.source if isinstance(answer, Told) else answer.place
-        if place is None or place.topic != self._topic or place.partition is None or place.offset is None:
+        origin = answer.origin
+        if origin is None or origin.topic != self._topic or origin.partition is None or origin.offset is None:
             return False
-        if not self.waiting.answered(place.partition, place.offset, answer):
+        if not self.waiting.answered(origin.partition, origin.offset, answer):
             return False
         self._tell(answer)
         return True

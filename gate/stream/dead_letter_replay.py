@@ -76,8 +76,8 @@ class Post:
 
     async def send(self, letter: Letter) -> str:
         """What became of it: it was acknowledged, or why not."""
-        place = letter.told.place if letter.told else None
-        if place is None or place.topic not in self._kafka.topics.check_ins:
+        origin = letter.told.origin if letter.told else None
+        if origin is None or origin.topic not in self._kafka.topics.check_ins:
             return ELSEWHERE
         original = original_of(letter) or await self._find(letter)
         if original is None:

@@ -51,7 +51,7 @@ def read_letter(record: Record) -> Letter:
 def original_of(letter: Letter) -> Outgoing | None:
     """The record that a letter holds, as it can be sent again; None where it holds none."""
     told = letter.told
-    if told is None or told.place is None or told.place.topic is None:
+    if told is None or told.origin is None or told.origin.topic is None:
         return None
     value: bytes | None
     if told.original is not UNSET:
@@ -67,26 +67,26 @@ def original_of(letter: Letter) -> Outgoing | None:
         for name, header in letter.record.headers
         if name.startswith(ORIGINAL) or not is_own(name)
     ]
-    return Outgoing(told.place.topic, letter.record.key, value, headers)
+    return Outgoing(told.origin.topic, letter.record.key, value, headers)
 
 
 async def original_at(kafka: KafkaSettings, consumer: AIOKafkaConsumer, letter: Letter) -> Outgoing | None:
-    """The record at the place that a letter names; None where it is no longer there, or is another one by now, as in a
+    """The record at the origin that a letter names; None where it is no longer there, or is another one by now, as in a
     topic that was made anew, or was never unpacked."""
-    place = letter.told.place if letter.told else None
-    if place is None or place.topic is None or place.partition is None or place.offset is None:
+    origin = letter.told.origin if letter.told else None
+    if origin is None or origin.topic is None or origin.partition is None or origin.offset is None:
         return None
-    partition = TopicPartition(place.topic, place.partition)
+    partition = TopicPartition(origin.topic, origin.partition)
     first = await asked(kafka, lambda: consumer.beginning_offsets([partition]))
     last = await asked(kafka, lambda: consumer.end_offsets([partition]))
-    if not first[partition] <= place.offset < last[partition]:
+    if not first[partition] <= origin.offset < last[partition]:
         return None
     consumer.assign([partition])
-    consumer.seek(partition, place.offset)
+    consumer.seek(partition, origin.offset)
     found = await asked(kafka, lambda: consumer.getmany(partition, timeout_ms=FETCH_MS, max_records=1))
     for record in found.get(partition, ()):
-        if record.offset == place.offset and _is_of(letter, record):
-            return Outgoing(place.topic, record.key, record.value, list(record.headers))
+        if record.offset == origin.offset and _is_of(letter, record):
+            return Outgoing(origin.topic, record.key, record.value, list(record.headers))
     return None
 
 

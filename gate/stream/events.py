@@ -27,7 +27,7 @@ from gate.wire import (
     CheckInEvent,
     DeleteEvent,
     DocumentId,
-    Place,
+    Origin,
     Rejected,
     VerdictEvent,
     decode_event,
@@ -78,56 +78,56 @@ class Outgoing:
     offset: int = -1
 
 
-def place_of(record: Record) -> Place:
-    return Place(topic=record.topic, partition=record.partition, offset=record.offset)
+def origin_of(record: Record) -> Origin:
+    return Origin(topic=record.topic, partition=record.partition, offset=record.offset)
 
 
 def read_record(record: Record, *, limits: Limits, content_root: Path | None = None) -> Arrival | Rejected:
     """What a record says, or why it says nothing. Never raises for what a record holds."""
-    place = place_of(record)
+    origin = origin_of(record)
     raw = record.value
     if record.serialized_value_size == UNPACKS_TOO_LARGE:
-        return _too_large(place, b"", "unpacks to more than the gate takes at once: send smaller batches")
+        return _too_large(origin, b"", "unpacks to more than the gate takes at once: send smaller batches")
     try:
         if raw is None:
-            return Arrival(event=_tombstone(record, place), place=place)
+            return Arrival(event=_tombstone(record, origin), origin=origin)
         if len(raw) > max_line_bytes(limits):
             remedy = "cut the document in parts, or raise limits.max_document_chars"
-            return _too_large(place, raw, f"the record has {len(raw)} bytes, more than is read of one: {remedy}")
-        event = decode_event(raw, where=place, limits=limits)
+            return _too_large(origin, raw, f"the record has {len(raw)} bytes, more than is read of one: {remedy}")
+        event = decode_event(raw, origin=origin, limits=limits)
         if isinstance(event, CheckInEvent) and event.content_uri is not None:
-            event = structs.replace(event, text=_content(event.content_uri, place, content_root, limits))
+            event = structs.replace(event, text=_content(event.content_uri, origin, content_root, limits))
     except BadDocument as exc:
-        return Rejected.of(exc, raw or b"", place=place)
-    return Arrival(event=event, place=place)
+        return Rejected.of(exc, raw or b"", origin=origin)
+    return Arrival(event=event, origin=origin)
 
 
-def _tombstone(record: Record, place: Place) -> DeleteEvent:
+def _tombstone(record: Record, origin: Origin) -> DeleteEvent:
     """A record without a value deletes the document that its key names, as compaction would."""
     try:
         named = msgspec.convert((record.key or b"").decode(), DocumentId)
     except (UnicodeDecodeError, msgspec.ValidationError):
         remedy = "give the document's id as the key, in UTF-8, of at most 1024 characters"
-        raise BadDocument("bad_key", f"{place}: a record without a value names no document: {remedy}") from None
+        raise BadDocument("bad_key", f"{origin}: a record without a value names no document: {remedy}") from None
     return DeleteEvent(document_id=named, type="delete")
 
 
-def _content(uri: str, place: Place, root: Path | None, limits: Limits) -> str:
+def _content(uri: str, origin: Origin, root: Path | None, limits: Limits) -> str:
     if root is None:
         raise BadDocument(
-            "unreadable_content", f"{place}: field `content_uri`: no folder is set to read it from: set content_root"
+            "unreadable_content", f"{origin}: field `content_uri`: no folder is set to read it from: set content_root"
         )
     try:
         return read_content(uri, root=root, limits=limits)
     except BadDocument as exc:
-        raise BadDocument(exc.code, f"{place}: {exc}") from exc
+        raise BadDocument(exc.code, f"{origin}: {exc}") from exc
 
 
-def _too_large(place: Place, raw: bytes, finding: str) -> Rejected:
-    """Too large to be sent on: its place, size and hash tell which one it was."""
+def _too_large(origin: Origin, raw: bytes, finding: str) -> Rejected:
+    """Too large to be sent on: its origin, size and hash tell which one it was."""
     return Rejected(
-        error=BadDocument("too_large", f"{place}: {finding}"),
-        place=place,
+        error=BadDocument("too_large", f"{origin}: {finding}"),
+        origin=origin,
         document_id=None,
         sha256=hashlib.sha256(raw).hexdigest() if raw else "",
         size_bytes=len(raw),
@@ -147,7 +147,7 @@ def answers(
     record: Record, event: CheckInEvent, verdict: Verdict, topics: Topics, *, route: bool = True
 ) -> Iterator[Outgoing]:
     """The verdict, and the document itself on its further way, where there is one for it."""
-    told = VerdictEvent.of(verdict, source=place_of(record), checked_in_at=event.checked_in_at)
+    told = VerdictEvent.of(verdict, origin=origin_of(record), checked_in_at=event.checked_in_at)
     headers = [
         *_CLOUD_EVENTS,
         ("ce_id", verdict.verdict_id.encode()),
@@ -173,7 +173,7 @@ def dead_letter(record: Record, rejected: Rejected, topics: Topics, *, keep_orig
     headers = [
         *((f"{ORIGINAL}{name}" if is_own(name) else name, value) for name, value in record.headers),
         *_CLOUD_EVENTS,
-        ("ce_id", str(rejected.place).encode()),
+        ("ce_id", str(rejected.origin).encode()),
         ("ce_type", b"gate.dead_letter"),
         ("ce_source", b"/gate"),
         ("gate_reason", rejected.error.code.encode()),
@@ -184,13 +184,13 @@ def dead_letter(record: Record, rejected: Rejected, topics: Topics, *, keep_orig
 
 def too_large_to_route(record: Record, event: CheckInEvent) -> Rejected:
     """A document whose verdict is told, but that its further topic does not take."""
-    place = place_of(record)
+    origin = origin_of(record)
     remedy = "raise max.message.bytes of the topics that documents are routed to, and send it there from its place"
     raw = record.value or b""
-    error = BadDocument(TOO_LARGE_TO_ROUTE, f"{place}: was judged, but is too large to be sent on: {remedy}")
+    error = BadDocument(TOO_LARGE_TO_ROUTE, f"{origin}: was judged, but is too large to be sent on: {remedy}")
     return Rejected(
         error=error,
-        place=place,
+        origin=origin,
         document_id=event.document_id,
         sha256=hashlib.sha256(raw).hexdigest(),
         size_bytes=len(raw),

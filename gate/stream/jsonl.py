@@ -24,7 +24,7 @@ from msgspec import structs
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.stream.content import read_content
-from gate.wire import Arrival, CheckInEvent, Place, Rejected, VerdictEvent, decode_event, encode
+from gate.wire import Arrival, CheckInEvent, Origin, Rejected, VerdictEvent, decode_event, encode
 
 Message = Arrival | Rejected
 
@@ -140,18 +140,18 @@ def messages(
         if line is None:
             yield None
             continue
-        place = Place(file=name, line=line.number)
+        origin = Origin(file=name, line=line.number)
         if line.raw is None:
-            yield overlong(line, place, longest)
+            yield overlong(line, origin, longest)
             continue
         try:
-            event = decode_event(line.raw, where=place, limits=limits)
+            event = decode_event(line.raw, origin=origin, limits=limits)
             if isinstance(event, CheckInEvent) and event.content_uri is not None:
-                event = with_content(event, event.content_uri, place, root, limits)
+                event = with_content(event, event.content_uri, origin, root, limits)
         except BadDocument as exc:
-            yield Rejected.of(exc, line.raw, place=place)
+            yield Rejected.of(exc, line.raw, origin=origin)
         else:
-            yield Arrival(event=event, place=place)
+            yield Arrival(event=event, origin=origin)
 
 
 def read(stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None = None) -> Iterator[Message]:
@@ -160,23 +160,23 @@ def read(stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | No
     return (message for message in found if message is not None)
 
 
-def with_content(event: CheckInEvent, uri: str, place: Place, root: Path, limits: Limits) -> CheckInEvent:
+def with_content(event: CheckInEvent, uri: str, origin: Origin, root: Path, limits: Limits) -> CheckInEvent:
     """The event with the text that it points to."""
     try:
         return structs.replace(event, text=read_content(uri, root=root, limits=limits))
     except BadDocument as exc:
-        raise BadDocument(exc.code, f"{place}: {exc}") from exc
+        raise BadDocument(exc.code, f"{origin}: {exc}") from exc
 
 
-def overlong(line: Line, place: Place, longest: int) -> Rejected:
+def overlong(line: Line, origin: Origin, longest: int) -> Rejected:
     """Why a line that was too long to be kept is no message."""
     message = (
-        f"{place}: the line has {line.size_bytes} bytes, more than the {longest} that limits.max_document_chars "
+        f"{origin}: the line has {line.size_bytes} bytes, more than the {longest} that limits.max_document_chars "
         "allows for: cut the document in parts, or raise that limit"
     )
     return Rejected(
         error=BadDocument("too_large", message),
-        place=place,
+        origin=origin,
         document_id=None,
         sha256=line.sha256,
         size_bytes=line.size_bytes,

@@ -196,8 +196,8 @@ class Desk:
             try:
                 admit(message.event.check_in(), self._limits)
             except BadDocument as exc:
-                error = BadDocument(exc.code, f"{message.place}: {exc}")
-                return Rejected.of(error, record.value or b"", place=message.place)
+                error = BadDocument(exc.code, f"{message.origin}: {exc}")
+                return Rejected.of(error, record.value or b"", origin=message.origin)
         return message
 
     def _sign(self, batch: Batch, places: list[int], documents: list[CheckIn]) -> None:
@@ -243,9 +243,9 @@ class Desk:
                 raise
             for place in step.places:
                 record = batch.records[place]
-                told = events.place_of(record)
+                told = events.origin_of(record)
                 error = BadDocument(INDEX_AWAY, f"{told}: the index was away, nothing was deleted: send it again")
-                batch.messages[place] = Rejected.of(error, record.value or b"", place=told)
+                batch.messages[place] = Rejected.of(error, record.value or b"", origin=told)
             return
         self._metrics.record_deletes(known, len(step.document_ids) - known)
 

@@ -165,7 +165,7 @@ def test_events_are_read_whatever_they_are_packed_with(tmp_path: Path, suffix: s
         ("a", None),
     ]
     assert isinstance(events[2], DeleteEvent)
-    assert [one.place.line for one in read if one is not None and one.place is not None] == [1, 3, 4]
+    assert [one.origin.line for one in read if one is not None and one.origin is not None] == [1, 3, 4]
 
 
 @pytest.mark.parametrize("suffix", PACKINGS)
@@ -241,7 +241,7 @@ def test_standard_input_is_read_as_json_lines_packed_or_not(monkeypatch: pytest.
         [one] = found(Path("-"))
         assert isinstance(one, Found)
         assert isinstance(one.event, CheckInEvent)
-        assert (one.event.text, one.event.checked_in_at, str(one.place)) == (suffix, None, "-:1")
+        assert (one.event.text, one.event.checked_in_at, str(one.origin)) == (suffix, None, "-:1")
 
 
 # Packed

@@ -97,7 +97,7 @@ def test_a_line_that_cannot_be_judged_is_told_with_place_and_remedy_and_the_rest
     again = gate("run", *limit, "--quiet", "--dead-letters", "dead.jsonl", stdin=stream)
     assert (again.exit_code, again.stderr) == (1, "")
     [letter] = lines(Path("dead.jsonl").read_text())
-    assert (letter["reason"], letter["place"]) == (reason, {"file": "-", "line": 2})
+    assert (letter["reason"], letter["origin"]) == (reason, {"file": "-", "line": 2})
     kept = letter["original"].encode() if "original" in letter else base64.b64decode(letter["original_base64"])
     assert kept == bad
 
@@ -132,8 +132,8 @@ def test_every_line_of_any_stream_becomes_a_verdict_a_deletion_or_a_dead_letter(
         written[1] = stream[0][3:]
         if not written[1].strip():
             del written[1]
-    judged = [verdict["source"]["line"] for verdict in verdicts]
-    refused = {letter["place"]["line"]: letter for letter in letters}
+    judged = [verdict["origin"]["line"] for verdict in verdicts]
+    refused = {letter["origin"]["line"]: letter for letter in letters}
     assert judged == sorted(set(judged))
     assert len(judged) + len(letters) + deletes == len(written)
     assert set(judged).isdisjoint(refused)

@@ -264,7 +264,7 @@ def test_an_index_is_rebuilt_from_its_check_ins_with_the_same_winners(
     replayed = "".join(line + "\n" for line in EVENTS.splitlines() if "gone" not in line)
     after = lines(done("run", "--quiet", *second, stdin=replayed).stdout)
     for old, anew in zip(living, after, strict=True):
-        assert {**_bare(old), "source": None} == {**_bare(anew), "source": None}
+        assert {**_bare(old), "origin": None} == {**_bare(anew), "origin": None}
 
 
 def test_an_index_of_fingerprints_is_rebuilt_from_its_verdicts(new: Callable[..., tuple[str, ...]]) -> None:

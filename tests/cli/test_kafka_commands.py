@@ -108,7 +108,7 @@ class Stream:
         for record in self.read(self.check_ins, len(raws)):
             rejected = read_record(record, limits=Limits())
             if not isinstance(rejected, Rejected):
-                rejected = Rejected.of(BadDocument("made_up", "a reason"), record.value, place=rejected.place)
+                rejected = Rejected.of(BadDocument("made_up", "a reason"), record.value, origin=rejected.origin)
             self.send(dead_letter(record, rejected, self.topics, keep_original=keep_original))
 
 
@@ -193,7 +193,7 @@ def test_dead_letters_are_listed_with_their_reasons_and_no_text(stream: Stream) 
     assert shown.endswith("2 dead letters: 1 bad_json, 1 bad_field.\n")
     rows = lines(done("deadletters", "list", *stream.options, "--json", "--reason", "bad_field"))
     assert [(row["letter"], row["document_id"]) for row in rows] == [("0:1", "a")]
-    assert rows[0]["place"].startswith(stream.check_ins)
+    assert rows[0]["origin"].startswith(stream.check_ins)
     assert CANARY not in shown + json.dumps(rows)
     assert len(lines(done("deadletters", "list", *stream.options, "--json", "--last", "1"))) == 1
 
@@ -237,7 +237,7 @@ def test_an_original_that_is_gone_or_is_another_record_by_now_is_told_and_not_se
     stream.bury(b"no json", keep_original=False)
     [letter] = stream.read(stream.topics.dead_letters, 1)
     beyond, other = json.loads(letter.value), json.loads(letter.value)
-    beyond["place"]["offset"] = 10**9
+    beyond["origin"]["offset"] = 10**9
     other["sha256"] = "0" * 64
     for changed in (beyond, other):
         stream.send(Outgoing(stream.topics.dead_letters, b"k", json.dumps(changed).encode(), []))
@@ -259,7 +259,7 @@ def test_a_bomb_is_not_sent_again_and_does_not_stop_a_rebuild(stream: Stream) ->
     letter = {
         "reason": "too_large",
         "message": "",
-        "place": {"topic": stream.check_ins, "partition": 0, "offset": 0},
+        "origin": {"topic": stream.check_ins, "partition": 0, "offset": 0},
         "document_id": None,
         "sha256": "",
         "size_bytes": 0,
@@ -274,7 +274,7 @@ def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on
     moved = Stream(stream.brokers, stream.group, Topics(check_ins=(small,), dead_letters=fresh.topic("dead")))
     for record in stream.read(stream.topics.dead_letters, 3):
         letter = json.loads(record.value)
-        letter["place"]["topic"] = small
+        letter["origin"]["topic"] = small
         stream.send(Outgoing(moved.topics.dead_letters, b"k", json.dumps(letter).encode(), []))
     assert done("deadletters", "replay", *moved.options, code=1) == "2 sent, 1 too large to send\n"
     assert [record.value for record in moved.read(small, 2)] == [b"no json", b"no json either"]

@@ -39,7 +39,7 @@ def test_every_check_in_gets_one_verdict_in_the_order_of_the_input() -> None:
     assert [v["document_id"] for v in verdicts] == ["a", "b", "c"]
     assert [v["relation"] for v in verdicts] == ["new", "new", "exact"]
     assert verdicts[2]["matches"][0]["document_id"] == "a"
-    assert verdicts[2]["source"] == {"file": "-", "line": 3}
+    assert verdicts[2]["origin"] == {"file": "-", "line": 3}
 
 
 def test_several_files_and_standard_input_are_read_one_after_another(tmp_path: Path) -> None:

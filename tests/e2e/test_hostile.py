@@ -54,7 +54,7 @@ def test_a_bomb_is_dead_lettered_and_the_next_document_is_judged(stage: Staging)
     assert [one["document_id"] for one in on.verdicts(2)] == ["before", "after"]
     [letter] = on.read(on.topics.dead_letters, 1)
     told = json.loads(letter.value)
-    assert (told["reason"], told["place"]["offset"]) == ("too_large", 1)
+    assert (told["reason"], told["origin"]["offset"]) == ("too_large", 1)
     assert "original" not in told
 
 

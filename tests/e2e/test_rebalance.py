@@ -36,9 +36,9 @@ def test_partitions_change_hands_in_order_and_nothing_is_left_out(stage: Staging
 
     offsets: dict[int, list[int]] = defaultdict(list)
     for record in on.everything(on.topics.verdicts):
-        place = json.loads(record.value)["source"]
-        if place["offset"] not in offsets[place["partition"]]:
-            offsets[place["partition"]].append(place["offset"])
+        origin = json.loads(record.value)["origin"]
+        if origin["offset"] not in offsets[origin["partition"]]:
+            offsets[origin["partition"]].append(origin["offset"])
     committed = on.committed()
     assert sum(committed.values()) == sent
     assert offsets == {partition: list(range(end)) for partition, end in committed.items()}

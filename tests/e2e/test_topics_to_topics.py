@@ -34,7 +34,7 @@ def test_a_verdict_has_the_documents_key_and_tells_where_it_came_from(stage: Sta
     [record] = on.read(on.topics.verdicts, 1)
     told = json.loads(record.value)
     assert record.key == b"a"
-    assert told["source"] == {"topic": on.topics.check_ins[0], "partition": 0, "offset": 0}
+    assert told["origin"] == {"topic": on.topics.check_ins[0], "partition": 0, "offset": 0}
     assert dict(record.headers) == {
         "ce_specversion": b"1.0",
         "content-type": b"application/json",
@@ -65,7 +65,7 @@ def test_what_cannot_be_judged_is_dead_lettered_and_holds_up_nobody(stage: Stagi
     letters = on.read(on.topics.dead_letters, 2)
     told = [json.loads(letter.value) for letter in letters]
     assert [one["reason"] for one in told] == ["bad_json", "bad_key"]
-    assert [one["place"]["offset"] for one in told] == [1, 2]
+    assert [one["origin"]["offset"] for one in told] == [1, 2]
     assert told[0]["original"] == '{"document_id": "x", "text": '
     assert letters[0].key == b"x"
     assert ("h", b"1") in letters[0].headers
@@ -109,7 +109,7 @@ def test_a_repeated_check_in_gets_the_same_bytes_but_for_its_place(stage: Stagin
     on.start()
     told = on.verdicts(4)
     for one in told:
-        del one["source"]
+        del one["origin"]
     assert told[:2] == told[2:]
 
 

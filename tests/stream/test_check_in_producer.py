@@ -14,13 +14,13 @@ from gate.model import Relation
 from gate.stream.check_in_producer import Feed, Message, Told, Waiting, feeding
 from gate.stream.settings import KafkaSettings, Topics
 from gate.stream.topic_reader import reading
-from gate.wire import Place
+from gate.wire import Origin
 from tests.support.brokers import Fresh, KafkaServer
 
 
 def told(offset: int) -> Told:
-    place = Place(topic="in", partition=0, offset=offset)
-    return Told(source=place, relation=Relation.NEW, group=str(offset), similar=False)
+    origin = Origin(topic="in", partition=0, offset=offset)
+    return Told(origin=origin, relation=Relation.NEW, group=str(offset), similar=False)
 
 
 @given(st.data())

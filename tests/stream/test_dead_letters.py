@@ -46,7 +46,7 @@ def test_what_is_buried_and_sent_again_is_what_it_was(
     record = Record(value, key, headers)
     rejected = read_record(record, limits=Limits())
     if not isinstance(rejected, Rejected):  # a tombstone with a good key
-        rejected = Rejected.of(BadDocument("bad_key", "made up"), b"", place=rejected.place)
+        rejected = Rejected.of(BadDocument("bad_key", "made up"), b"", origin=rejected.origin)
     buried = dead_letter(record, rejected, TOPICS)
     letter = read_letter(Record(buried.value, buried.key, buried.headers, topic=buried.topic))
     sent = original_of(letter)

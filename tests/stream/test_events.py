@@ -69,7 +69,7 @@ def event_of(record: Record) -> CheckInEvent:
 def test_a_check_in_is_read_with_its_place() -> None:
     message = read(check_in())
     assert isinstance(message, Arrival)
-    assert str(message.place) == "in[3]@14"
+    assert str(message.origin) == "in[3]@14"
 
 
 @pytest.mark.parametrize("record", [Record(None, b"d"), Record(b'{"document_id": "d", "type": "delete"}')])
@@ -120,7 +120,7 @@ def test_a_verdict_tells_when_and_where_the_document_was_checked_in_but_no_time_
     [told, _] = answers(record, event_of(record), verdict(), TOPICS)
     event = decode_verdict(told.value or b"")
     assert event.checked_in_at == datetime(2024, 2, 29, 12, tzinfo=UTC)
-    assert str(event.source) == "in[3]@14"
+    assert str(event.origin) == "in[3]@14"
     assert event.judged_at is None
 
 

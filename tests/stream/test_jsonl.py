@@ -20,7 +20,7 @@ from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message, batches, lines, max_line_bytes, messages, read
-from gate.wire import Arrival, CheckInEvent, DeleteEvent, Place, Rejected
+from gate.wire import Arrival, CheckInEvent, DeleteEvent, Origin, Rejected
 
 LIMITS = Limits(max_document_chars=1000, batch_documents=3, batch_chars=100)
 NOW = datetime(2024, 5, 6, tzinfo=UTC)
@@ -38,18 +38,18 @@ def told(found: list[Message]) -> list[str]:
     """Each message as `line id`, or `line code`."""
     short = []
     for message in found:
-        assert message.place is not None
+        assert message.origin is not None
         what = message.event.document_id if isinstance(message, Arrival) else message.error.code
-        short.append(f"{message.place.line} {what}")
+        short.append(f"{message.origin.line} {what}")
     return short
 
 
 def test_events_come_in_the_order_of_the_lines_with_their_places() -> None:
     found = of(event("a") + b"\n" + b'{"type":"delete","document_id":"a"}\n' + event("b") + b"\n")
     assert found == [
-        Arrival(event=CheckInEvent(document_id="a", text="text"), place=Place(file="events.jsonl", line=1)),
-        Arrival(event=DeleteEvent(document_id="a", type="delete"), place=Place(file="events.jsonl", line=2)),
-        Arrival(event=CheckInEvent(document_id="b", text="text"), place=Place(file="events.jsonl", line=3)),
+        Arrival(event=CheckInEvent(document_id="a", text="text"), origin=Origin(file="events.jsonl", line=1)),
+        Arrival(event=DeleteEvent(document_id="a", type="delete"), origin=Origin(file="events.jsonl", line=2)),
+        Arrival(event=CheckInEvent(document_id="b", text="text"), origin=Origin(file="events.jsonl", line=3)),
     ]
 
 
@@ -164,7 +164,7 @@ def sizes(found: list[Message | None]) -> list[int]:
 
 def arrivals(*lengths: int) -> list[Message | None]:
     return [
-        Arrival(event=CheckInEvent(document_id=str(i), text="x" * length), place=Place(file="f", line=i))
+        Arrival(event=CheckInEvent(document_id=str(i), text="x" * length), origin=Origin(file="f", line=i))
         for i, length in enumerate(lengths)
     ]
 

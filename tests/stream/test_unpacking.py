@@ -98,4 +98,4 @@ def test_a_record_of_a_bomb_is_rejected_with_its_place() -> None:
     rejected = read_record(first, limits=Limits())  # type: ignore[arg-type]
     assert isinstance(rejected, Rejected)
     assert isinstance(rejected.error, BadDocument)
-    assert (rejected.error.code, str(rejected.place), rejected.raw) == ("too_large", "t[0]@7", None)
+    assert (rejected.error.code, str(rejected.origin), rejected.raw) == ("too_large", "t[0]@7", None)
