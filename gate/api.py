@@ -34,7 +34,7 @@ from gate.pipeline import Pipeline, Signed, admit, batches, run_now
 
 if TYPE_CHECKING:
     from gate.index.redis.client import Watcher
-    from gate.index.redis.url import Redising
+    from gate.index.redis.url import RedisSettings
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class Gate:
         index: Path | str | None = None,
         secret: bytes = b"",
         limits: Limits | None = None,
-        redis: Redising | None = None,
+        redis: RedisSettings | None = None,
         watcher: Watcher | None = None,
     ) -> None:
         """
@@ -112,7 +112,7 @@ class Gate:
         claims = self._index(self.method, self.profile)
         self.pipeline = Pipeline(claims, self.method, self.profile, secret=secret)
 
-    async def _open(self, index: Path | str | None, redis: Redising | None) -> Walkable:
+    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
         meaning = self.profile.digest(self._secret)
         limit = self.limits.max_bucket
         if index is None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from gate.api import Gate
 from gate.errors import Unavailable
 from gate.index.protocol.deletion import postings_of
-from gate.index.redis.url import Patience, Redising
+from gate.index.redis.url import RedisSettings, RetryPolicy
 from gate.index.scan import Walkable
 from gate.index.store import Record, Store
 from gate.index.tools.audit import audit
@@ -31,8 +31,8 @@ BATCH = 16
 PAUSE_SECONDS = 0.01
 OUTAGE_SECONDS = 60.0
 # Short enough for a failover to be noticed, and tried often enough that nobody waits for a feed.
-SETTINGS = Redising(
-    timeout_seconds=2.0, patience=Patience(retries=1, backoff_seconds=0.005, failures=5, rest_seconds=0.01)
+SETTINGS = RedisSettings(
+    timeout_seconds=2.0, retry=RetryPolicy(retries=1, backoff_seconds=0.005, failures_to_open=5, open_seconds=0.01)
 )
 
 
@@ -75,7 +75,7 @@ class Tripped:
 class TrippedGate(Gate):
     """A gate whose index can be made to fail at a step of a batch."""
 
-    async def _open(self, index: Path | str | None, redis: Redising | None) -> Walkable:
+    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
         self.tripped = Tripped(await super()._open(index, redis))
         return cast(Walkable, self.tripped)
 

@@ -21,7 +21,7 @@ from gate.api import Gate
 from gate.errors import Unavailable
 from gate.index.protocol.deletion import postings_of
 from gate.index.protocol.entry_ids import new_entry
-from gate.index.redis.url import Redising
+from gate.index.redis.url import RedisSettings
 from gate.index.scan import Walkable
 from gate.index.store import Enrolment, Registration, Store
 from gate.model import CheckIn, Verdict
@@ -79,7 +79,7 @@ class Racer(Gate):
         self._rng = rng
         super().__init__(profile, index=index)
 
-    async def _open(self, index: Path | str | None, redis: Redising | None) -> Walkable:
+    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
         store = await super()._open(index, redis)
         self.hindered = Hindered(store, self._rng, waits=self._runner is not None)
         return cast(Walkable, self.hindered)

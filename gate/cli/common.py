@@ -24,7 +24,7 @@ from gate.config import Effective, Settings, load_settings
 from gate.config.index import MEMORY
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
-from gate.index.redis.url import is_redis_url, shown
+from gate.index.redis.url import hide_credentials, is_redis_url
 from gate.index.tools.transfer import is_empty
 from gate.model import Verdict
 
@@ -200,10 +200,10 @@ def open_index(settings: Settings) -> Iterator[Gate]:
     """The gate on an index that is there already."""
     need_index(settings)
     if is_redis_url(settings.index):
-        from gate.index.redis.connect import is_there  # most commands start without
+        from gate.index.redis.connect import index_exists  # most commands start without
 
-        found = asyncio.run(is_there(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
-        missing = f"index of profile {settings.profile.ref} at {shown(settings.index)}"
+        found = asyncio.run(index_exists(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
+        missing = f"index of profile {settings.profile.ref} at {hide_credentials(settings.index)}"
     else:
         found, missing = Path(settings.index).is_file(), settings.index
     if not found:
@@ -232,4 +232,4 @@ def open_empty(settings: Settings, *, resume: bool) -> Iterator[Gate]:
 
 def shown_index(settings: Settings) -> str:
     """The name of the index, for people."""
-    return shown(settings.index) if is_redis_url(settings.index) else settings.index
+    return hide_credentials(settings.index) if is_redis_url(settings.index) else settings.index

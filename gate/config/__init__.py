@@ -24,7 +24,7 @@ from gate.config.stream import KAFKA_FILES, STREAM, find_stream
 from gate.config.stream import in_force as stream_in_force
 from gate.core.profile import Profile
 from gate.errors import ConfigError
-from gate.index.redis.url import Redising, is_redis_url
+from gate.index.redis.url import RedisSettings, is_redis_url
 from gate.limits import Limits
 from gate.stream.settings import KafkaSettings, ServerSettings, WorkerSettings
 
@@ -79,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     profile: Profile
     index: str = MEMORY  # or the path of a file, or a URL
-    redis: Redising = Redising()
+    redis: RedisSettings = RedisSettings()
     dead_letters: Path | None = None
     content_root: Path | None = None
     secret: Secret = Secret()

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from gate.config.sources import Given, Layer, checked
 from gate.errors import ConfigError
-from gate.index.redis.url import Redising, bare, is_redis_url
+from gate.index.redis.url import RedisSettings, is_redis_url, split_credentials
 
 MEMORY = "memory"
 DAY_SECONDS = 86_400.0
@@ -34,7 +34,7 @@ class Kept(NamedTuple):
     """Where the index is: `memory`, the path of a file, or a URL without user and password."""
 
     place: str
-    redis: Redising
+    redis: RedisSettings
 
 
 def find_index(
@@ -46,21 +46,21 @@ def find_index(
         values["ca_file"] = str(paths["redis_ca_file"])
     if days := values.pop("window_days", None):
         values["window_seconds"] = days * DAY_SECONDS
-    redis = Redising(**{name: value for name, value in values.items() if value is not None})
+    redis = RedisSettings(**{name: value for name, value in values.items() if value is not None})
     place = given.get("index")
     if place is None or place.value == MEMORY:
         return Kept(MEMORY, redis)
     if not is_redis_url(str(place.value)):
         return Kept(str(paths.get("index")), redis)
     # Imported here: it takes a good part of the time in which a command starts, and few need it.
-    from gate.index.redis.connect import client_for
+    from gate.index.redis.connect import make_client
 
     try:
-        url, username, password = bare(str(place.value))
+        url, username, password = split_credentials(str(place.value))
         if password and place.layer is Layer.FILE:
             raise ConfigError("no password in a settings file; set GATE_REDIS_PASSWORD, or name a redis_password_file")
         redis = replace(redis, username=redis.username or username, password=redis.password or password)
-        client_for(url, redis)
+        make_client(url, redis)
     except ConfigError as exc:
         problems.extend(f"index ({place.source}): {problem.removeprefix('index: ')}" for problem in exc.problems)
         return Kept(MEMORY, redis)
@@ -71,7 +71,7 @@ def _field(key: str) -> str:
     return key.removeprefix("redis_")
 
 
-def in_force(redis: Redising) -> dict[str, object]:
+def in_force(redis: RedisSettings) -> dict[str, object]:
     """The settings of `REDIS` that lead to this."""
     window = redis.window_seconds
     days = {"window_days": None if window is None else window / DAY_SECONDS}

@@ -10,7 +10,7 @@ import pytest
 from gate.config import load_settings
 from gate.config.index import MEMORY, REDIS
 from gate.errors import ConfigError
-from gate.index.redis.url import Redising
+from gate.index.redis.url import RedisSettings
 
 HUSH = "correct-horse"
 
@@ -87,7 +87,7 @@ def test_a_wrong_url_is_one_problem_of_several() -> None:
 
 
 def test_without_settings_the_defaults_are_in_force() -> None:
-    assert load_settings({}, {})[0].redis == Redising()
+    assert load_settings({}, {})[0].redis == RedisSettings()
 
 
 def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
@@ -96,7 +96,7 @@ def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
     environ = {"GATE_REDIS_TIMEOUT_SECONDS": "1.5", "GATE_REDIS_USERNAME": "gate", "GATE_REDIS_CONNECTIONS": "4"}
     flags = {"redis_window_days": "7", "redis_sentinel_username": "watch"}
     settings, told = load_settings(flags, environ)
-    assert settings.redis == Redising(
+    assert settings.redis == RedisSettings(
         connections=4,
         ca_file="ca.pem",
         allow_eviction=True,

@@ -23,7 +23,7 @@ from redis.asyncio.sentinel import MasterNotFoundError, SentinelConnectionPool
 
 from gate.backoff import Backoff
 from gate.errors import ConfigError, GateError, Stale, Unavailable
-from gate.index.redis.url import Patience
+from gate.index.redis.url import RetryPolicy
 
 Client = Redis | RedisCluster
 Argument = bytes | str | int
@@ -87,11 +87,11 @@ class Link:
     """Script calls over one client, at most `calls` at a time: a call takes one connection, on a Cluster one a node."""
 
     def __init__(
-        self, client: Client, *, calls: int = 8, patience: Patience | None = None, watcher: Watcher | None = None
+        self, client: Client, *, calls: int = 8, retry: RetryPolicy | None = None, watcher: Watcher | None = None
     ) -> None:
         self.client = client
         self._room = asyncio.Semaphore(calls)  # whoever finds no connection waits for one, whatever the client does
-        self._patience = patience or Patience()
+        self._policy = retry or RetryPolicy()
         self._watcher: Watcher = watcher or Silent()
         self._queue: list[tuple[Commands, asyncio.Future[list[Any]]]] = []  # what is about to be sent
         self._under_way: set[asyncio.Task[None]] = set()
@@ -133,9 +133,9 @@ class Link:
         if self._rest_until and time.monotonic() < self._rest_until:
             raise Unavailable("the index did not answer lately; it is tried again in a moment")
         backoff = Backoff(
-            first_seconds=self._patience.backoff_seconds, longest_seconds=self._patience.longest_backoff_seconds
+            first_seconds=self._policy.backoff_seconds, longest_seconds=self._policy.longest_backoff_seconds
         )
-        for attempt in range(self._patience.retries + 1):
+        for attempt in range(self._policy.retries + 1):
             begun = time.monotonic()
             try:
                 async with self._room:
@@ -144,7 +144,7 @@ class Link:
                 self._watcher.failed(name, exc.code)
                 if not isinstance(exc, Stale):
                     await self._look_around()
-                if attempt == self._patience.retries or isinstance(exc, Stale):
+                if attempt == self._policy.retries or isinstance(exc, Stale):
                     self._note(failed=not isinstance(exc, Stale))
                     raise
                 await asyncio.sleep(backoff.next_seconds())
@@ -171,8 +171,8 @@ class Link:
     def _note(self, *, failed: bool) -> None:
         before = self._rest_until
         self._given_up = self._given_up + 1 if failed else 0
-        if self._given_up >= self._patience.failures:
-            self._rest_until = time.monotonic() + self._patience.rest_seconds
+        if self._given_up >= self._policy.failures_to_open:
+            self._rest_until = time.monotonic() + self._policy.open_seconds
         else:
             self._rest_until = 0.0
         if bool(before) != bool(self._rest_until):

@@ -21,14 +21,22 @@ from gate.errors import ConfigError
 from gate.index.redis.client import Client, Link, Watcher, close, translating
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
 from gate.index.redis.store import RedisStore
-from gate.index.redis.url import DEFAULT_PORT, SENTINEL_PORT, Redising, database_of, hosts_of, parts_of, shown
+from gate.index.redis.url import (
+    DEFAULT_PORT,
+    SENTINEL_PORT,
+    RedisSettings,
+    hide_credentials,
+    parse_database,
+    parse_hosts,
+    parse_url,
+)
 
 OLDEST = (6, 2)
 
 
-def client_for(url: str, settings: Redising) -> Client:
+def make_client(url: str, settings: RedisSettings) -> Client:
     """A client that has not connected yet. ConfigError: there is something wrong with the URL."""
-    parts = parts_of(url)
+    parts = parse_url(url)
     tls = parts.scheme.startswith("rediss")
     options: dict[str, Any] = {
         "socket_timeout": settings.timeout_seconds,
@@ -49,7 +57,7 @@ def client_for(url: str, settings: Redising) -> Client:
     if parts.scheme.endswith("+cluster"):
         if parts.path.strip("/") not in ("", "0") or parts.query:
             raise ConfigError("index: a Redis Cluster has one database only: leave out what stands behind its hosts")
-        nodes = [ClusterNode(host, port) for host, port in hosts_of(parts, DEFAULT_PORT)]
+        nodes = [ClusterNode(host, port) for host, port in parse_hosts(parts, DEFAULT_PORT)]
         cluster = RedisCluster(startup_nodes=nodes, ssl=tls, **to_data)
         cluster.get_connection_kwargs()["connection_class"] = _SSLConnection if tls else _Connection
         return cluster
@@ -64,9 +72,9 @@ def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, 
     name, _, number = parts.path.strip("/").partition("/")
     if not name:
         raise ConfigError("index: a Sentinel URL names its master: redis+sentinel://host:26379/mymaster/0")
-    hosts = hosts_of(parts, SENTINEL_PORT)
+    hosts = parse_hosts(parts, SENTINEL_PORT)
     sentinels: Any = _Sentinels(hosts, sentinel_kwargs=to_sentinel)  # type: ignore[no-untyped-call]
-    master: Redis = sentinels.master_for(unquote(name), db=database_of(number, parts), **to_data)
+    master: Redis = sentinels.master_for(unquote(name), db=parse_database(number, parts), **to_data)
     return master
 
 
@@ -104,12 +112,12 @@ def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:
         if not parts.path.strip("/"):
             raise ConfigError("index: a socket's URL names its path: unix:///run/redis/redis.sock")
         place = {"connection_class": _SocketConnection, "path": unquote(parts.path)}
-        return place | {"db": database_of("", parts)}
-    hosts = hosts_of(parts, DEFAULT_PORT)
+        return place | {"db": parse_database("", parts)}
+    hosts = parse_hosts(parts, DEFAULT_PORT)
     if len(hosts) > 1:
         raise ConfigError(f"index: {parts.scheme}:// names one host; more are for a Cluster or for Sentinels")
     place = {"connection_class": _SSLConnection if tls else _Connection, "host": hosts[0][0], "port": hosts[0][1]}
-    return place | {"db": database_of(parts.path.strip("/"), parts)}
+    return place | {"db": parse_database(parts.path.strip("/"), parts)}
 
 
 async def open_store(
@@ -119,36 +127,36 @@ async def open_store(
     digest: str,
     room: Room,
     max_bucket: int,
-    settings: Redising | None = None,
+    settings: RedisSettings | None = None,
     watcher: Watcher | None = None,
 ) -> RedisStore:
     """The index of a profile on that server, made if it is not there."""
-    settings = settings or Redising()
-    client = client_for(url, settings)
+    settings = settings or RedisSettings()
+    client = make_client(url, settings)
     try:
-        await _look_at_server(client, shown(url), settings)
+        await _look_at_server(client, hide_credentials(url), settings)
         prefix = f"gate:{profile_ref}"
-        view = await agreed_view(client, prefix, digest, shown(url))
+        view = await agree_on_view(client, prefix, digest, hide_credentials(url))
     except BaseException:
         await close(client)
         raise
-    link = Link(client, calls=settings.connections, patience=settings.patience, watcher=watcher)
+    link = Link(client, calls=settings.connections, retry=settings.retry, watcher=watcher)
     return RedisStore(
         link, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
     )
 
 
-async def is_there(url: str, *, profile_ref: str, settings: Redising) -> bool:
+async def index_exists(url: str, *, profile_ref: str, settings: RedisSettings) -> bool:
     """Whether there is an index of that profile on the server; none is made."""
-    client = client_for(url, settings)
+    client = make_client(url, settings)
     try:
-        with translating(shown(url)):
+        with translating(hide_credentials(url)):
             return bool(await client.exists(prefixes_of(f"gate:{profile_ref}")[0] + b"v"))
     finally:
         await close(client)
 
 
-async def _look_at_server(client: Client, url: str, settings: Redising) -> None:
+async def _look_at_server(client: Client, url: str, settings: RedisSettings) -> None:
     """Refuse a server that is too old, is of another kind, or would drop parts of an index by itself."""
     with translating(url):
         if isinstance(client, RedisCluster):
@@ -173,7 +181,7 @@ async def _look_at_server(client: Client, url: str, settings: Redising) -> None:
             )
 
 
-async def agreed_view(client: Client, prefix: str, digest: str, url: str) -> View:
+async def agree_on_view(client: Client, prefix: str, digest: str, url: str) -> View:
     """The view that stands in every shard; a new index gets one. ConfigError: it means something else."""
     made = View(FORMAT, digest, GENERATIONS[0], started=time.time())
     keys = [key + b"v" for key in prefixes_of(prefix)]

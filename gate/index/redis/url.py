@@ -23,19 +23,22 @@ SENTINEL_PORT = 26379
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to go on trying. After `failures` calls in a row were given up, calls fail at once for `rest_seconds`,
-    so that a server that comes back is not met by everything that piled up."""
+class RetryPolicy:
+    """How often a call is retried, and when a circuit breaker opens.
+
+    After `failures_to_open` calls in a row failed for good, calls fail at once for `open_seconds`, so that a server
+    that comes back is not met by everything that piled up meanwhile.
+    """
 
     retries: int = 3
     backoff_seconds: float = 0.05
     longest_backoff_seconds: float = 1.0
-    failures: int = 3
-    rest_seconds: float = 1.0
+    failures_to_open: int = 3
+    open_seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redising:
+class RedisSettings:
     """How to talk to Redis, and what a new index is planned for."""
 
     connections: int = 8  # of one process, to each server; a batch uses two at a time
@@ -47,7 +50,7 @@ class Redising:
     sentinel_username: str | None = None  # of the Sentinels, where they ask for one
     sentinel_password: str | None = field(default=None, repr=False)
     ca_file: str | None = None
-    patience: Patience = field(default_factory=Patience)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 def is_redis_url(text: str) -> bool:
@@ -55,21 +58,21 @@ def is_redis_url(text: str) -> bool:
     return "://" in text
 
 
-def shown(url: str) -> str:
+def hide_credentials(url: str) -> str:
     """The URL for people: without its user and password, wherever an @ may have slipped to."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
-def bare(url: str) -> tuple[str, str | None, str | None]:
+def split_credentials(url: str) -> tuple[str, str | None, str | None]:
     """The URL without user and password, and these. ConfigError: there is something wrong with the URL."""
-    parts = parts_of(url)
+    parts = parse_url(url)
     scheme, _, rest = url.partition("://")
     place = parts.netloc.rpartition("@")[2] + rest[len(parts.netloc) :]
     return f"{scheme}://{place}", unquote(parts.username or "") or None, unquote(parts.password or "") or None
 
 
-def parts_of(url: str) -> SplitResult:
+def parse_url(url: str) -> SplitResult:
     """The parts of a URL. Messages quote nothing of it but its scheme: a password may be anywhere in a wrong one."""
     scheme, found, _ = url.partition("://")
     if not found or scheme not in SCHEMES:
@@ -90,7 +93,7 @@ def parts_of(url: str) -> SplitResult:
     return parts
 
 
-def hosts_of(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
+def parse_hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
     hosts = []
     for one in parts.netloc.rpartition("@")[2].split(","):
         host, colon, port = one.rpartition(":")
@@ -102,7 +105,7 @@ def hosts_of(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
     return hosts
 
 
-def database_of(number: str, parts: SplitResult) -> int:
+def parse_database(number: str, parts: SplitResult) -> int:
     number = number or dict(parse_qsl(parts.query)).get("db", "0")
     if not number.isascii() or not number.isdigit():
         raise ConfigError("index: the number of a Redis database is wrong; write redis://host:port/0")

@@ -12,16 +12,18 @@ from redis import exceptions as redis_errors
 
 from gate.errors import ConfigError, Stale, Unavailable
 from gate.index.redis.client import Circuit, Link, close, script, translated
-from gate.index.redis.connect import client_for
+from gate.index.redis.connect import make_client
 from gate.index.redis.layout import prefixes_of
 from gate.index.redis.store import DRAW
-from gate.index.redis.url import Patience, Redising
+from gate.index.redis.url import RedisSettings, RetryPolicy
 from tests.support.servers import RedisServer, cutting_proxy, free_ports, redis_cluster, redis_server, watched_redis
 
 T = TypeVar("T")
 VIEW = b"view"
 PREFIX = prefixes_of("gate:link@1")[0]
-QUICK = Patience(retries=2, backoff_seconds=0.001, longest_backoff_seconds=0.002, failures=2, rest_seconds=0.01)
+QUICK = RetryPolicy(
+    retries=2, backoff_seconds=0.001, longest_backoff_seconds=0.002, failures_to_open=2, open_seconds=0.01
+)
 
 
 class Recording:
@@ -59,8 +61,8 @@ def over(url: str, use: Callable[[Link], Awaitable[T]], watcher: Recording | Non
     """What `use` makes of a link to that server."""
 
     async def used() -> T:
-        redis = Redising(patience=QUICK, **settings)
-        link = Link(client_for(url, redis), calls=redis.connections, patience=QUICK, watcher=watcher)
+        redis = RedisSettings(retry=QUICK, **settings)
+        link = Link(make_client(url, redis), calls=redis.connections, retry=QUICK, watcher=watcher)
         try:
             return await use(link)
         finally:
@@ -121,7 +123,7 @@ def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher
 
         async def come_and_go(link: Link) -> None:
             once.stop()
-            for _ in range(QUICK.failures):
+            for _ in range(QUICK.failures_to_open):
                 with pytest.raises(Unavailable, match="does not answer"):
                     await draw(link)
             assert watcher.circuits == [Circuit.OPEN]
@@ -133,7 +135,7 @@ def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher
             once.start()
             with once.client() as client:
                 client.set(PREFIX + b"v", VIEW)
-            await asyncio.sleep(QUICK.rest_seconds)
+            await asyncio.sleep(QUICK.open_seconds)
             assert await draw(link) > 0
             assert watcher.circuits == [Circuit.OPEN, Circuit.CLOSED]
 
@@ -142,13 +144,13 @@ def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher
 
 def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, watcher: Recording) -> None:
     async def now_and_then(link: Link) -> None:
-        for _ in range(3 * QUICK.failures):
+        for _ in range(3 * QUICK.failures_to_open):
             with pytest.raises(Stale):
                 await draw(link, b"another view")
         assert await draw(link) > 0
 
     over(server.url, now_and_then, watcher)
-    assert watcher.failures == [("draw", "stale")] * 3 * QUICK.failures  # each once: to send it again would not help
+    assert watcher.failures == [("draw", "stale")] * 3 * QUICK.failures_to_open
     assert not watcher.circuits
 
 
@@ -211,7 +213,7 @@ def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master(
 
 
 def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
-    asyncio.run(close(client_for(f"redis+sentinel://127.0.0.1:{server.port}/any", Redising())))
+    asyncio.run(close(make_client(f"redis+sentinel://127.0.0.1:{server.port}/any", RedisSettings())))
 
 
 def test_every_script_says_what_it_takes_and_returns() -> None:

@@ -16,8 +16,8 @@ from gate.api import Gate
 from gate.core.profile import Profile
 from gate.errors import ConfigError, GateError, Unavailable
 from gate.index.redis.client import RIGHTS
-from gate.index.redis.connect import client_for
-from gate.index.redis.url import Patience, Redising, shown
+from gate.index.redis.connect import make_client
+from gate.index.redis.url import RedisSettings, RetryPolicy, hide_credentials
 from gate.model import CheckIn, Relation
 from tests.support.servers import (
     MASTER_NAME,
@@ -34,7 +34,7 @@ from tests.support.servers import (
 
 NUMBERS = count()
 SECRET = "open-sesame"  # wherever a password is asked for, and nowhere else
-QUICK = Patience(retries=0)
+QUICK = RetryPolicy(retries=0)
 TEXT = "The quick brown fox jumps over a lazy dog while the band plays on and the river runs to the sea."
 
 
@@ -77,7 +77,7 @@ def profile() -> Profile:
 
 
 def open_gate(url: str, chosen: Profile | None = None, **settings: Any) -> Gate:
-    return Gate(chosen or profile(), index=url, redis=Redising(patience=QUICK, **settings))
+    return Gate(chosen or profile(), index=url, redis=RedisSettings(retry=QUICK, **settings))
 
 
 def works(url: str, **settings: Any) -> bool:
@@ -227,14 +227,14 @@ class TestWrongUrls:
         assert told in refusal(ConfigError, url)
 
     def test_a_url_is_shown_without_user_and_password(self) -> None:
-        assert shown(f"redis://user:{SECRET}@host:6379/0") == "redis://host:6379/0"
-        assert shown(f"redis://:{SECRET}/@@host?password={SECRET}") == "redis://host"
-        assert shown("unix:///run/redis.sock?db=1") == "unix:///run/redis.sock"
+        assert hide_credentials(f"redis://user:{SECRET}@host:6379/0") == "redis://host:6379/0"
+        assert hide_credentials(f"redis://:{SECRET}/@@host?password={SECRET}") == "redis://host"
+        assert hide_credentials("unix:///run/redis.sock?db=1") == "unix:///run/redis.sock"
 
     @pytest.mark.parametrize("kind", ["redis", "rediss", "redis+cluster", "redis+sentinel"])
     def test_no_password_is_in_what_a_client_or_its_settings_look_like(self, kind: str) -> None:
-        settings = Redising(password=SECRET, sentinel_password=SECRET)
-        client = client_for(f"{kind}://user:{SECRET}@host/{MASTER_NAME if 'sentinel' in kind else 0}", settings)
+        settings = RedisSettings(password=SECRET, sentinel_password=SECRET)
+        client = make_client(f"{kind}://user:{SECRET}@host/{MASTER_NAME if 'sentinel' in kind else 0}", settings)
         assert SECRET not in f"{settings!r} {client!r} {getattr(client, 'connection_pool', None)!r}"
 
 

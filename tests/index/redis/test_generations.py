@@ -20,7 +20,7 @@ from gate.index.redis import generations as generations_module
 from gate.index.redis.generations import current_view, rotate
 from gate.index.redis.layout import View, prefixes_of
 from gate.index.redis.store import RedisStore
-from gate.index.redis.url import Redising
+from gate.index.redis.url import RedisSettings
 from gate.index.scan import Walkable
 from gate.model import CheckIn, Relation
 from tests.support.servers import RedisServer, redis_server
@@ -310,7 +310,7 @@ def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, g
 
 def test_a_generation_that_is_older_than_the_window_is_followed_by_the_next(server: RedisServer, name: str) -> None:
     standard = msgspec.structs.replace(Gate().profile, name=name)
-    with Gate(standard, index=server.url, redis=Redising(window_seconds=3600)) as gate:
+    with Gate(standard, index=server.url, redis=RedisSettings(window_seconds=3600)) as gate:
         store = gate._store
         assert isinstance(store, RedisStore)
         now = time.time()
