@@ -32,7 +32,7 @@ from gate.stream.settings import KafkaSettings, Topics
 from gate.wire import CheckInEvent, encode
 from load.corpus import SyntheticCorpus
 from load.measure import CLOCKS, BenchmarkReport, Contender, interleave, timing_rows
-from tests.support.brokers import Fresh, kafka_server
+from tests.support.brokers import TopicFactory, kafka_server
 
 BARE = "bare producer"
 
@@ -74,7 +74,7 @@ def run(*, documents: int, rounds: int, clock: str) -> BenchmarkReport:
     with kafka_server() as broker, tempfile.TemporaryDirectory(prefix="gate-replay-") as made:
         folder = Path(made)
         kafka = KafkaSettings(
-            brokers=broker.brokers, topics=Topics(check_ins=(Fresh(broker.brokers, "bench").topic(),))
+            brokers=broker.brokers, topics=Topics(check_ins=(TopicFactory(broker.brokers, "bench").create(),))
         )
         records = [
             (one.document_id.encode(), encode(CheckInEvent(document_id=one.document_id, text=one.text)))

@@ -31,7 +31,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from load.corpus import Recipe, SyntheticCorpus
 from load.measure import BenchmarkReport, target_row
-from tests.support.brokers import Fresh, kafka_server
+from tests.support.brokers import TopicFactory, kafka_server
 from tests.support.servers import redis_server
 from tests.support.stage import Sent, Stage
 
@@ -72,8 +72,10 @@ class Bench:
         self.documents = [Sent.of(one.document_id, one.text) for one in corpus]
 
     def stage(self, name: str) -> Stage:
-        fresh = Fresh(self._brokers, name)
-        return Stage.fresh(fresh, self._folder / fresh.name("logs"), self._redis, partitions=self._partitions)
+        topic_factory = TopicFactory(self._brokers, name)
+        return Stage.fresh(
+            topic_factory, self._folder / topic_factory.name("logs"), self._redis, partitions=self._partitions
+        )
 
     @contextmanager
     def running(self, contender: Contender, on: Stage) -> Iterator[tuple[int, Any]]:

@@ -37,7 +37,7 @@ from aiokafka.errors import KafkaError
 from gate.core.builtin_profiles import BUILT_IN
 from load.measure import BenchmarkReport
 from load.races import Group, groups
-from tests.support.brokers import Fresh, KafkaServer, kafka_cluster
+from tests.support.brokers import KafkaServer, TopicFactory, kafka_cluster
 from tests.support.servers import RedisServer, redis_server
 from tests.support.stage import SESSION_SECONDS, Sent, Stage, Worker, read_topic
 
@@ -263,7 +263,7 @@ def run(plan: Plan, delivery: str, folder: Path) -> Tally:
     with ExitStack() as opened:
         cluster = opened.enter_context(kafka_cluster(plan.brokers))
         redis = opened.enter_context(redis_server("--appendonly", "yes", "--appendfsync", "always"))
-        stage = Stage.fresh(Fresh(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
+        stage = Stage.fresh(TopicFactory(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
         opened.callback(stage.close)
         return asyncio.run(Run(stage, plan, delivery, cluster.servers, redis).go())
 

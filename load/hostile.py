@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from load.measure import BenchmarkReport
-from tests.support.brokers import Fresh, kafka_server
+from tests.support.brokers import TopicFactory, kafka_server
 from tests.support.stage import Sent, Stage
 
 WORDS = [
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(arguments)
     with kafka_server() as broker, tempfile.TemporaryDirectory(prefix="gate-hostile-") as folder:
-        on = Stage.fresh(Fresh(broker.brokers, "hostile"), Path(folder), "memory")
+        on = Stage.fresh(TopicFactory(broker.brokers, "hostile"), Path(folder), "memory")
         begun = time.monotonic()
         sent = Counter[bool]()
         for first in range(0, asked.events, 5000):

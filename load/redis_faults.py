@@ -38,12 +38,12 @@ from tests.support.servers import (
     MASTER_NAME,
     RedisCluster,
     RedisServer,
-    Watched,
+    SentinelGroup,
     cutting_proxy,
     redis_cluster,
     redis_server,
-    until,
-    watched_redis,
+    redis_with_sentinels,
+    wait_until,
 )
 
 PROFILE = "standard"
@@ -199,7 +199,7 @@ def end_master(
             time.sleep(behind_seconds)
         master.kill()
         moment.now()
-        until(promoted, "no replica was promoted")
+        wait_until(promoted, "no replica was promoted")
         if heir is not None:
             master.options = (*master.options, "--replicaof", "127.0.0.1", str(heir.port))
             master.start()
@@ -214,7 +214,7 @@ def cut_replication(master: RedisServer) -> None:
         client.client_kill_filter(_type="replica")
 
 
-def promoted_by(watched: Watched) -> Callable[[], bool]:
+def promoted_by(watched: SentinelGroup) -> Callable[[], bool]:
     def promoted() -> bool:
         with watched.sentinels[0].client() as client:
             return bool(client.sentinel_get_master_addr_by_name(MASTER_NAME)[1] == watched.replica.port)
@@ -246,7 +246,7 @@ def orderly(replica: RedisServer) -> Fault:
     def fault(moment: Moment) -> None:
         with replica.client() as client:
             client.execute_command("CLUSTER FAILOVER")
-        until(is_master(replica), "it was not promoted")
+        wait_until(is_master(replica), "it was not promoted")
 
     return fault
 
@@ -281,7 +281,7 @@ def cut_after_bytes() -> Iterator[Case]:
 
 @contextmanager
 def watched(*options: str, behind_seconds: float = 0.0) -> Iterator[Case]:
-    with watched_redis(*options) as made:
+    with redis_with_sentinels(*options) as made:
         heir = made.replica if options else None  # which asks for a replica too
         yield Case(made.url, end_master(made.master, promoted_by(made), behind_seconds, heir=heir))
 

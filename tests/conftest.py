@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.brokers import Fresh, KafkaServer, kafka_server
+from tests.support.brokers import KafkaServer, TopicFactory, kafka_server
 from tests.support.servers import RedisServer, redis_server
 from tests.support.stage import Stage
 
@@ -60,15 +60,15 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
-    """A real broker, one in each process. Tests share it, and use topics and groups of their own: see `fresh`."""
+    """A real broker, one per test process. Tests share it, with topics and groups of their own (`topic_factory`)."""
     with kafka_server() as server:
         yield server
 
 
 @pytest.fixture
-def fresh(kafka: KafkaServer, request: pytest.FixtureRequest) -> Fresh:
+def topic_factory(kafka: KafkaServer, request: pytest.FixtureRequest) -> TopicFactory:
     """Names of topics and groups that nobody else uses."""
-    return Fresh(kafka.brokers, request.node.name)
+    return TopicFactory(kafka.brokers, request.node.name)
 
 
 @pytest.fixture(scope="session")
@@ -79,12 +79,14 @@ def shared_redis() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def stage(fresh: Fresh, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
+def stage(topic_factory: TopicFactory, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
     """Topics of a test, and the workers on them; the index is a file unless one is named."""
     made: list[Stage] = []
 
     def make(index: str | None = None, **options: Any) -> Stage:
-        made.append(Stage.fresh(fresh, tmp_path / str(len(made)), index or str(tmp_path / "index.sqlite"), **options))
+        made.append(
+            Stage.fresh(topic_factory, tmp_path / str(len(made)), index or str(tmp_path / "index.sqlite"), **options)
+        )
         return made[-1]
 
     yield make

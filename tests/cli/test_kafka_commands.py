@@ -24,7 +24,7 @@ from gate.limits import Limits
 from gate.stream.events import Outgoing, dead_letter, read_record
 from gate.stream.settings import Topics
 from gate.wire import Rejected
-from tests.support.brokers import Fresh, Guard, KafkaServer, kafka_server
+from tests.support.brokers import BrokerSecurity, KafkaServer, TopicFactory, kafka_server
 from tests.support.servers import Certificates, certificates, free_ports
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -117,23 +117,25 @@ def check_in(document_id: str, text: str) -> bytes:
 
 
 @pytest.fixture
-def stream(kafka: KafkaServer, fresh: Fresh) -> Stream:
+def stream(kafka: KafkaServer, topic_factory: TopicFactory) -> Stream:
     topics = Topics(
-        check_ins=(fresh.topic("in", partitions=2),), verdicts=fresh.name("out"), dead_letters=fresh.topic("dead")
+        check_ins=(topic_factory.create("in", partitions=2),),
+        verdicts=topic_factory.name("out"),
+        dead_letters=topic_factory.create("dead"),
     )
-    return Stream(kafka.brokers, fresh.group(), topics)
+    return Stream(kafka.brokers, topic_factory.group(), topics)
 
 
 # Topics
 
 
-def names(fresh: Fresh) -> tuple[str, ...]:
+def names(topic_factory: TopicFactory) -> tuple[str, ...]:
     keys = ("kafka_topics", "kafka_verdict_topic", "kafka_dead_letter_topic", "kafka_quarantine_topic")
-    return tuple(word for key in keys for word in ("--set", f"{key}={fresh.name(key.split('_')[1])}"))
+    return tuple(word for key in keys for word in ("--set", f"{key}={topic_factory.name(key.split('_')[1])}"))
 
 
-def test_topics_are_made_once_and_then_left_as_they_are(kafka: KafkaServer, fresh: Fresh) -> None:
-    command = ("topics", "create", "--kafka", kafka.brokers, *names(fresh), "--json")
+def test_topics_are_made_once_and_then_left_as_they_are(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+    command = ("topics", "create", "--kafka", kafka.brokers, *names(topic_factory), "--json")
     assert {row["state"] for row in lines(done(*command, "--check", code=1))} == {"missing"}
     made = lines(done(*command, "--partitions", "3"))
     assert [(row["what"], row["state"]) for row in made] == [
@@ -152,8 +154,8 @@ def test_topics_are_made_once_and_then_left_as_they_are(kafka: KafkaServer, fres
     assert other[2]["differences"] == {"retention.ms": {"is": str(30 * 86_400_000), "wanted": "-1"}}
 
 
-def test_a_topic_for_documents_takes_a_record_of_32_mb(kafka: KafkaServer, fresh: Fresh) -> None:
-    named = names(fresh)
+def test_a_topic_for_documents_takes_a_record_of_32_mb(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+    named = names(topic_factory)
     done("topics", "create", "--kafka", kafka.brokers, *named)
 
     async def send() -> None:
@@ -164,8 +166,10 @@ def test_a_topic_for_documents_takes_a_record_of_32_mb(kafka: KafkaServer, fresh
     asyncio.run(send())
 
 
-def test_more_copies_than_brokers_are_refused_in_the_words_of_the_broker(kafka: KafkaServer, fresh: Fresh) -> None:
-    result = gate("topics", "create", "--kafka", kafka.brokers, *names(fresh), "--replication", "2")
+def test_more_copies_than_brokers_are_refused_in_the_words_of_the_broker(
+    kafka: KafkaServer, topic_factory: TopicFactory
+) -> None:
+    result = gate("topics", "create", "--kafka", kafka.brokers, *names(topic_factory), "--replication", "2")
     assert result.exit_code == 2
     assert "replication factor" in result.stderr
 
@@ -226,9 +230,9 @@ def test_each_reason_is_sent_by_itself_and_new_letters_of_it_later(stream: Strea
     assert done("deadletters", "replay", *stream.options, "--again") == "3 sent\n"
 
 
-def test_nothing_is_sent_to_a_topic_that_is_not_read_for_check_ins(stream: Stream, fresh: Fresh) -> None:
+def test_nothing_is_sent_to_a_topic_that_is_not_read_for_check_ins(stream: Stream, topic_factory: TopicFactory) -> None:
     stream.bury(b"no json")
-    other = fresh.topic("other")
+    other = topic_factory.create("other")
     options = [word.replace(stream.check_ins, other) for word in stream.options]
     assert done("deadletters", "replay", *options, code=1) == "1 of another topic\n"
 
@@ -268,10 +272,12 @@ def test_a_bomb_is_not_sent_again_and_does_not_stop_a_rebuild(stream: Stream) ->
     assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone\n"
 
 
-def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on(stream: Stream, fresh: Fresh) -> None:
+def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on(
+    stream: Stream, topic_factory: TopicFactory
+) -> None:
     stream.bury(b"no json", random.Random(5).randbytes(5000), b"no json either")
-    small = fresh.topic("small", max_message_bytes="1000")
-    moved = Stream(stream.brokers, stream.group, Topics(check_ins=(small,), dead_letters=fresh.topic("dead")))
+    small = topic_factory.create("small", max_message_bytes="1000")
+    moved = Stream(stream.brokers, stream.group, Topics(check_ins=(small,), dead_letters=topic_factory.create("dead")))
     for record in stream.read(stream.topics.dead_letters, 3):
         letter = json.loads(record.value)
         letter["origin"]["topic"] = small
@@ -285,9 +291,9 @@ def at_work(stream: Stream, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_what_was_too_large_is_judged_after_the_limit_was_raised(stream: Stream, fresh: Fresh) -> None:
+def test_what_was_too_large_is_judged_after_the_limit_was_raised(stream: Stream, topic_factory: TopicFactory) -> None:
     topics = Topics(
-        check_ins=stream.topics.check_ins, verdicts=fresh.topic("out"), dead_letters=stream.topics.dead_letters
+        check_ins=stream.topics.check_ins, verdicts=topic_factory.create("out"), dead_letters=stream.topics.dead_letters
     )
     stream = Stream(stream.brokers, stream.group, topics)
     stream.send(Outgoing(stream.check_ins, b"a", check_in("a", BREAD), [("ce_id", b"7")]))
@@ -358,8 +364,8 @@ def test_brokers_that_do_not_answer_are_told(command: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
-def test_a_missing_topic_is_named(command: tuple[str, ...], kafka: KafkaServer, fresh: Fresh) -> None:
-    result = gate(*command, "--kafka", kafka.brokers, *names(fresh))
+def test_a_missing_topic_is_named(command: tuple[str, ...], kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+    result = gate(*command, "--kafka", kafka.brokers, *names(topic_factory))
     assert result.exit_code == 2
     assert "is not there; `gate topics create` makes it" in result.stderr
 
@@ -371,8 +377,10 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def guarded(certified: Certificates) -> Iterator[KafkaServer]:
-    guard = Guard(certificates=certified, users={"admin": "sesame", "guest": "guest"}, mechanism="SCRAM-SHA-512")
-    with kafka_server(guard=guard) as server:
+    security = BrokerSecurity(
+        certificates=certified, users={"admin": "sesame", "guest": "guest"}, mechanism="SCRAM-SHA-512"
+    )
+    with kafka_server(security=security) as server:
         yield server
 
 

@@ -26,8 +26,8 @@ from gate.stream.events import Record, read_record
 from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import reading
 from gate.wire import Arrival, CheckInEvent
-from tests.support.brokers import Fresh, KafkaServer
-from tests.support.servers import until
+from tests.support.brokers import KafkaServer, TopicFactory
+from tests.support.servers import wait_until
 
 CANARY = "marmalade"
 EDITED = LIGHTHOUSE.replace("three summers", "four summers")
@@ -156,13 +156,13 @@ def test_progress_tells_the_rate_the_time_left_and_the_verdicts(capsys: pytest.C
 class Topic:
     """The topics of one test, and what is in that of check-ins."""
 
-    def __init__(self, brokers: str, fresh: Fresh) -> None:
+    def __init__(self, brokers: str, topic_factory: TopicFactory) -> None:
         self.brokers = brokers
         self.names = {
-            "kafka_topics": fresh.topic("in", partitions=3),
-            "kafka_verdict_topic": fresh.topic("out"),
-            "kafka_dead_letter_topic": fresh.topic("dead"),
-            "kafka_group": fresh.group(),
+            "kafka_topics": topic_factory.create("in", partitions=3),
+            "kafka_verdict_topic": topic_factory.create("out"),
+            "kafka_dead_letter_topic": topic_factory.create("dead"),
+            "kafka_group": topic_factory.group(),
         }
 
     @property
@@ -182,8 +182,8 @@ class Topic:
 
 
 @pytest.fixture
-def topic(kafka: KafkaServer, fresh: Fresh) -> Topic:
-    return Topic(kafka.brokers, fresh)
+def topic(kafka: KafkaServer, topic_factory: TopicFactory) -> Topic:
+    return Topic(kafka.brokers, topic_factory)
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path,
         before = journal_lines(state)
         process = started(archive, *target, "--rate", "200", *(["--resume"] if kill else []))
         try:
-            until(lambda before=before: journal_lines(state) > before + 2, "nothing was noted")  # type: ignore[misc]
+            wait_until(lambda before=before: journal_lines(state) > before + 2, "nothing was noted")  # type: ignore[misc]
             assert process.poll() is None
         finally:
             process.kill()
@@ -271,7 +271,7 @@ def test_an_interrupted_replay_notes_what_is_under_way_before_it_ends(topic: Top
     archive = large(1000)
     process = started(archive, *topic.options, "--wait", "0", "--rate", "100")
     try:
-        until(lambda: journal_lines(state) > 2, "nothing was noted")
+        wait_until(lambda: journal_lines(state) > 2, "nothing was noted")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     finally:
@@ -282,8 +282,10 @@ def test_an_interrupted_replay_notes_what_is_under_way_before_it_ends(topic: Top
     assert len({record.key for record in topic.records()}) == 1000
 
 
-def test_a_document_that_the_topic_does_not_take_is_told_and_the_rest_goes_on(topic: Topic, fresh: Fresh) -> None:
-    topic.names["kafka_topics"] = fresh.topic("small", max_message_bytes="2000")
+def test_a_document_that_the_topic_does_not_take_is_told_and_the_rest_goes_on(
+    topic: Topic, topic_factory: TopicFactory
+) -> None:
+    topic.names["kafka_topics"] = topic_factory.create("small", max_message_bytes="2000")
     lines = (
         event("a", "text")
         + event("b", "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(3000)))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.deploy_files import SERVICES, arguments, gate_environment, healthcheck
-from tests.support.brokers import Fresh
+from tests.support.brokers import TopicFactory
 from tests.support.servers import RedisServer, redis_server
 from tests.support.stage import Sent, Stage, Worker
 
@@ -25,11 +25,11 @@ def redis() -> Iterator[RedisServer]:
 
 
 def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file(
-    fresh: Fresh, redis: RedisServer, tmp_path: Path
+    topic_factory: TopicFactory, redis: RedisServer, tmp_path: Path
 ) -> None:
-    on = Stage.fresh(fresh, tmp_path, redis.url, routed=True)
+    on = Stage.fresh(topic_factory, tmp_path, redis.url, routed=True)
     moved = {  # what differs outside of a container: addresses, and names, since tests share a broker
-        "GATE_KAFKA_BROKERS": fresh.brokers,
+        "GATE_KAFKA_BROKERS": topic_factory.brokers,
         "GATE_HTTP_HOST": "127.0.0.1",
         "GATE_HTTP_PORT": "0",
         "GATE_KAFKA_GROUP": on.group,

@@ -18,8 +18,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.deploy.deploy_files import PROMETHEUS, operands, rules, shown_expressions
-from tests.support.brokers import Fresh
-from tests.support.servers import RedisServer, free_ports, needed, redis_server, until
+from tests.support.brokers import TopicFactory
+from tests.support.servers import RedisServer, free_ports, redis_server, require_program, wait_until
 from tests.support.stage import Sent, Stage
 
 PATIENCE_SECONDS = 90.0
@@ -85,14 +85,14 @@ def prometheus(folder: Path, target: int) -> Iterator[Prometheus]:
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], Prometheus]:
     """Somebody may take the port before it does; then it ends, and is begun on another."""
-    command = [needed("prometheus", "prometheus"), f"--config.file={folder / 'prometheus.yml'}"]
+    command = [require_program("prometheus", "prometheus"), f"--config.file={folder / 'prometheus.yml'}"]
     command += [f"--storage.tsdb.path={folder / 'data'}"]
     for port in free_ports(3):
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
         seen = Prometheus(port)
         try:
-            until(lambda: process.poll() is not None or seen.is_ready(), "prometheus does not start")  # noqa: B023
+            wait_until(lambda: process.poll() is not None or seen.is_ready(), "prometheus does not start")  # noqa: B023
         except RuntimeError:
             process.kill()
             process.wait()
@@ -141,9 +141,9 @@ def redis() -> Iterator[RedisServer]:
 
 
 def test_every_expression_of_dashboards_and_rules_returns_data(
-    fresh: Fresh, redis: RedisServer, tmp_path: Path
+    topic_factory: TopicFactory, redis: RedisServer, tmp_path: Path
 ) -> None:
-    on = Stage.fresh(fresh, tmp_path / "stage", redis.url, routed=True)
+    on = Stage.fresh(topic_factory, tmp_path / "stage", redis.url, routed=True)
     try:
         gate = on.start(workers=2)
         with prometheus(tmp_path, gate.http_port) as seen, load(on):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.deploy_files import DEPLOY, PROMETHEUS, operands, read_yaml, rules
-from tests.support.servers import needed
+from tests.support.servers import require_program
 
 
 def promtool(*arguments: str) -> str:
-    command = [needed("promtool", "prometheus"), *arguments]
+    command = [require_program("promtool", "prometheus"), *arguments]
     done = subprocess.run(command, cwd=PROMETHEUS, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -72,18 +72,18 @@ def test_no_text_reaches_a_log_at_debug_level(stage: Staging) -> None:
     assert CANARY not in log
 
 
-def test_what_a_topic_does_not_take_is_replaced_by_something_smaller(fresh: object, tmp_path: Path) -> None:
+def test_what_a_topic_does_not_take_is_replaced_by_something_smaller(topic_factory: object, tmp_path: Path) -> None:
     from gate.stream.settings import Topics
 
     made = Stage(
-        fresh.brokers,  # type: ignore[attr-defined]
+        topic_factory.brokers,  # type: ignore[attr-defined]
         Topics(
-            check_ins=(fresh.topic("in"),),  # type: ignore[attr-defined]
-            verdicts=fresh.topic("verdicts"),  # type: ignore[attr-defined]
-            dead_letters=fresh.topic("dead", max_message_bytes="3000"),  # type: ignore[attr-defined]
-            accepted=fresh.topic("accepted", max_message_bytes="3000"),  # type: ignore[attr-defined]
+            check_ins=(topic_factory.create("in"),),  # type: ignore[attr-defined]
+            verdicts=topic_factory.create("verdicts"),  # type: ignore[attr-defined]
+            dead_letters=topic_factory.create("dead", max_message_bytes="3000"),  # type: ignore[attr-defined]
+            accepted=topic_factory.create("accepted", max_message_bytes="3000"),  # type: ignore[attr-defined]
         ),
-        fresh.group(),  # type: ignore[attr-defined]
+        topic_factory.group(),  # type: ignore[attr-defined]
         tmp_path,
         str(tmp_path / "index.sqlite"),
     )

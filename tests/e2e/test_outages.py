@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.brokers import Fresh, KafkaServer, kafka_server
+from tests.support.brokers import KafkaServer, TopicFactory, kafka_server
 from tests.support.servers import RedisServer, redis_server
 from tests.support.stage import SESSION_SECONDS, Sent, Stage
 
@@ -91,7 +91,7 @@ def test_where_documents_may_pass_they_pass_before_the_index_was_ever_there(
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_a_broker_that_goes_and_comes_back_costs_nothing_but_time(tmp_path: Path, delivery: str) -> None:
     with kafka_server() as broker:
-        on = Stage.fresh(Fresh(broker.brokers, "away"), tmp_path, str(tmp_path / "index.sqlite"))
+        on = Stage.fresh(TopicFactory(broker.brokers, "away"), tmp_path, str(tmp_path / "index.sqlite"))
         try:
             worker = on.start(delivery=delivery)
             on.send(numbered(20))

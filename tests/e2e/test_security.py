@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from gate.cli import main
-from tests.support.brokers import Guard, KafkaServer, kafka_server
+from tests.support.brokers import BrokerSecurity, KafkaServer, kafka_server
 from tests.support.servers import certificates
 
 PASSWORD = "open-sesame-4711"
@@ -24,8 +24,8 @@ PASSWORD = "open-sesame-4711"
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaServer, str]]:
     made = certificates(tmp_path_factory.mktemp("certificates"))
-    guard = Guard(certificates=made, users={"admin": PASSWORD, "guest": "guest"}, mechanism="SCRAM-SHA-512")
-    with kafka_server(guard=guard) as server:
+    security = BrokerSecurity(certificates=made, users={"admin": PASSWORD, "guest": "guest"}, mechanism="SCRAM-SHA-512")
+    with kafka_server(security=security) as server:
         yield server, str(made.authority)
 
 

@@ -20,7 +20,7 @@ from gate.errors import ConfigError
 from gate.http.health import serve_health
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
-from tests.support.servers import until
+from tests.support.servers import wait_until
 
 LOOPBACK = "127.0.0.1"
 
@@ -156,7 +156,7 @@ def test_a_page_that_cannot_be_made_is_told_in_the_log(caplog: pytest.LogCapture
 
 
 def finish_answers() -> None:
-    until(
+    wait_until(
         lambda: not any("process_request" in thread.name for thread in threading.enumerate()),
         "an answer takes too long",
     )

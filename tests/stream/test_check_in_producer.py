@@ -15,7 +15,7 @@ from gate.stream.check_in_producer import Feed, Message, Told, Waiting, feeding
 from gate.stream.settings import KafkaSettings, Topics
 from gate.stream.topic_reader import reading
 from gate.wire import Origin
-from tests.support.brokers import Fresh, KafkaServer
+from tests.support.brokers import KafkaServer, TopicFactory
 
 
 def told(offset: int) -> Told:
@@ -69,8 +69,12 @@ def message(number: int, value: bytes | None) -> Message[int]:
     return Message(b"%d" % number, value, True, number)
 
 
-def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(kafka: KafkaServer, fresh: Fresh) -> None:
-    settings = KafkaSettings(brokers=kafka.brokers, topics=Topics(check_ins=(fresh.topic(),)), max_record_bytes=50_000)
+def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(
+    kafka: KafkaServer, topic_factory: TopicFactory
+) -> None:
+    settings = KafkaSettings(
+        brokers=kafka.brokers, topics=Topics(check_ins=(topic_factory.create(),)), max_record_bytes=50_000
+    )
     noise = random.Random(1)
     values = [b"small", None, noise.randbytes(60_000), b"small too", noise.randbytes(40_000), None]
 
@@ -87,8 +91,10 @@ def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(kafka: Ka
     assert kept == [values[0], values[3], values[4]]
 
 
-def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(kafka: KafkaServer, fresh: Fresh) -> None:
-    topics = Topics(check_ins=(fresh.topic(),))
+def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(
+    kafka: KafkaServer, topic_factory: TopicFactory
+) -> None:
+    topics = Topics(check_ins=(topic_factory.create(),))
     settings = KafkaSettings(brokers=kafka.brokers, topics=topics, request_timeout_seconds=1.0)
 
     async def run(feed: Feed[int]) -> None:
@@ -104,6 +110,6 @@ def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(kafka: Ka
                 with pytest.raises(Unavailable):
                     await run(feed)
             finally:
-                kafka.go_on()
+                kafka.resume()
 
     asyncio.run(whole())

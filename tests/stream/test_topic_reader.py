@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from gate.errors import ConfigError, Unavailable
 from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import Reading, Span, read_in_time, reading
-from tests.support.brokers import Fresh, KafkaServer
+from tests.support.brokers import KafkaServer, TopicFactory
 
 
 def found_by(kafka: KafkaSettings, topics: list[str], read: Callable[[Reading], Awaitable[Any]], **how: Any) -> Any:
@@ -39,14 +39,14 @@ async def send(brokers: str, *records: tuple[str, int, int, bytes], transaction:
             await producer.abort_transaction()
 
 
-def test_nothing_is_read_of_empty_topics(kafka: KafkaServer, fresh: Fresh) -> None:
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [fresh.topic(partitions=3)], values) == []
+def test_nothing_is_read_of_empty_topics(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic_factory.create(partitions=3)], values) == []
 
 
 def test_transactions_that_were_dropped_are_not_read_and_their_ends_are_no_reason_to_wait(
-    kafka: KafkaServer, fresh: Fresh
+    kafka: KafkaServer, topic_factory: TopicFactory
 ) -> None:
-    topic = fresh.topic()
+    topic = topic_factory.create()
     asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a"), transaction=f"{topic}.kept"))
     asyncio.run(send(kafka.brokers, (topic, 0, 1, b"b"), (topic, 0, 1, b"c"), transaction=f"{topic}.dropped"))
 
@@ -56,8 +56,8 @@ def test_transactions_that_were_dropped_are_not_read_and_their_ends_are_no_reaso
     assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == ([b"a"], 5)
 
 
-def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, fresh: Fresh) -> None:
-    topic = fresh.topic()
+def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+    topic = topic_factory.create()
     asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a"), (topic, 0, 1, b"b")))
 
     async def read(found: Reading) -> list[bytes | None]:
@@ -75,8 +75,10 @@ def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, fre
     assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], values, begin=begin) == [b"b", b"too late"]
 
 
-def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(kafka: KafkaServer, fresh: Fresh) -> None:
-    one, other = fresh.topic(partitions=2), fresh.topic()
+def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(
+    kafka: KafkaServer, topic_factory: TopicFactory
+) -> None:
+    one, other = topic_factory.create(partitions=2), topic_factory.create()
     sent = [
         (one, 0, 30, b"c"),
         (one, 0, 20, b"d"),  # its clock went back: it still comes after the one before it
@@ -100,8 +102,10 @@ def test_a_missing_topic_is_named(kafka: KafkaServer) -> None:
         found_by(KafkaSettings(brokers=kafka.brokers), ["nowhere"], values)
 
 
-def test_a_broker_that_falls_silent_is_not_waited_for_without_end(kafka: KafkaServer, fresh: Fresh) -> None:
-    topic = fresh.topic()
+def test_a_broker_that_falls_silent_is_not_waited_for_without_end(
+    kafka: KafkaServer, topic_factory: TopicFactory
+) -> None:
+    topic = topic_factory.create()
     asyncio.run(send(kafka.brokers, *((topic, 0, n, b"a" * 500_000) for n in range(1, 12))))
 
     async def read(found: Reading) -> None:
@@ -114,4 +118,4 @@ def test_a_broker_that_falls_silent_is_not_waited_for_without_end(kafka: KafkaSe
                 KafkaSettings(brokers=kafka.brokers, request_timeout_seconds=1.0, fetch_bytes=2**20), [topic], read
             )
     finally:
-        kafka.go_on()
+        kafka.resume()

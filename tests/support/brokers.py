@@ -21,7 +21,7 @@ from pathlib import Path
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from tests.support.servers import Certificates, Running, free_ports, needed
+from tests.support.servers import Certificates, ServerProcess, free_ports, require_program
 
 JARS = Path(__file__).parents[2] / ".cache" / "kafka"
 START_SECONDS = 60.0
@@ -65,14 +65,14 @@ broker.session.timeout.ms=3000
 
 
 def java() -> list[str]:
-    program = needed("java", "openjdk-17-jre-headless")
+    program = require_program("java", "openjdk-17-jre-headless")
     if not any(JARS.glob("kafka_2.13-*.jar")):
         raise RuntimeError(f"the jars of Kafka are missing in {JARS}: `make kafka` fetches them, by Maven")
     return [program, *JAVA_OPTIONS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guard:
+class BrokerSecurity:
     """How clients are let in: over TLS, with a name and a password, or both. With users, only `admin` may do all."""
 
     certificates: Certificates | None = None
@@ -107,11 +107,11 @@ class Guard:
                 yield from ("--add-scram", f"{self.mechanism}=[name={name},password={word}]")
 
 
-OPEN = Guard()
+NO_SECURITY = BrokerSecurity()
 
 
 @dataclass
-class KafkaServer(Running):
+class KafkaServer(ServerProcess):
     """One node, broker and controller. `stop` and `kill` end it; `start` begins it again with all that it had."""
 
     patience_seconds = 20.0  # its partitions are handed over, where there is somebody to take them
@@ -120,7 +120,7 @@ class KafkaServer(Running):
     node: int
     port: int
     voters: Sequence[tuple[int, int]]  # of every node: its number, and the port of its controller
-    guard: Guard = OPEN
+    security: BrokerSecurity = NO_SECURITY
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     inner_port: int = field(default_factory=lambda: free_ports()[0])
 
@@ -157,7 +157,7 @@ class KafkaServer(Running):
         (self.folder / "log4j2.properties").write_text(LOGGING)
         (self.folder / "server.properties").write_text(self._properties())
         command = [*self._command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c")]
-        made = subprocess.run([*command, *self.guard.format_options()], capture_output=True, text=True, timeout=60)
+        made = subprocess.run([*command, *self.security.format_options()], capture_output=True, text=True, timeout=60)
         if made.returncode:
             raise RuntimeError(f"the folder of a broker could not be made\n{made.stdout[-2000:]}{made.stderr[-2000:]}")
 
@@ -168,7 +168,7 @@ class KafkaServer(Running):
     def _properties(self) -> str:
         copies = len(self.voters)
         controller = dict(self.voters)[self.node]
-        protocols = f"CLIENTS:{self.guard.protocol},NODES:PLAINTEXT,CONTROLLER:PLAINTEXT"
+        protocols = f"CLIENTS:{self.security.protocol},NODES:PLAINTEXT,CONTROLLER:PLAINTEXT"
         addresses = f"CLIENTS://127.0.0.1:{self.port},NODES://127.0.0.1:{self.inner_port}"
         lines = (
             f"node.id={self.node}",
@@ -185,7 +185,7 @@ class KafkaServer(Running):
             f"min.insync.replicas={copies - copies // 3}",
             f"transaction.state.log.min.isr={copies - copies // 3}",
             f"share.coordinator.state.topic.min.isr={copies - copies // 3}",
-            *self.guard.properties(self.folder),
+            *self.security.properties(self.folder),
         )
         return PROPERTIES + "".join(f"{line}\n" for line in lines)
 
@@ -208,12 +208,12 @@ class KafkaCluster:
 
 
 @contextmanager
-def kafka_cluster(nodes: int = 3, *, guard: Guard = OPEN) -> Iterator[KafkaCluster]:
+def kafka_cluster(nodes: int = 3, *, security: BrokerSecurity = NO_SECURITY) -> Iterator[KafkaCluster]:
     folder = Path(tempfile.mkdtemp(prefix="gate-kafka-"))
     ports = free_ports(3 * nodes)
     voters = [(node, ports[node]) for node in range(nodes)]
     servers = [
-        KafkaServer(folder / str(node), node, ports[nodes + node], voters, guard, inner_port=ports[2 * nodes + node])
+        KafkaServer(folder / str(node), node, ports[nodes + node], voters, security, inner_port=ports[2 * nodes + node])
         for node in range(nodes)
     ]
     try:
@@ -227,13 +227,13 @@ def kafka_cluster(nodes: int = 3, *, guard: Guard = OPEN) -> Iterator[KafkaClust
 
 
 @contextmanager
-def kafka_server(*, guard: Guard = OPEN) -> Iterator[KafkaServer]:
-    with kafka_cluster(1, guard=guard) as cluster:
+def kafka_server(*, security: BrokerSecurity = NO_SECURITY) -> Iterator[KafkaServer]:
+    with kafka_cluster(1, security=security) as cluster:
         yield cluster.servers[0]
 
 
 @dataclass(frozen=True)
-class Fresh:
+class TopicFactory:
     """Hands out topics and groups that nobody has used; their names tell which test they belong to."""
 
     brokers: str
@@ -245,7 +245,7 @@ class Fresh:
     def group(self) -> str:
         return self.name("group")
 
-    def topic(self, what: str = "topic", *, partitions: int = 1, copies: int = 1, **settings: str) -> str:
+    def create(self, what: str = "topic", *, partitions: int = 1, copies: int = 1, **settings: str) -> str:
         """A topic that is there now. Settings with `_` for `.`: `max_message_bytes="1000"`."""
         name = self.name(what)
         wanted = {key.replace("_", "."): value for key, value in settings.items()}

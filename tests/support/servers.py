@@ -33,7 +33,7 @@ MASTER_NAME = "gate"  # that the Sentinels know a master by
 _chance = random.SystemRandom()  # processes that test side by side choose apart
 
 
-def needed(program: str, package: str) -> str:
+def require_program(program: str, package: str) -> str:
     """The path of a program. A test that needs it fails without it: a skipped test proves nothing."""
     found = shutil.which(program)
     if found is None:
@@ -60,7 +60,7 @@ def free_ports(count: int = 1) -> list[int]:
         return ports
 
 
-class Running:
+class ServerProcess:
     """A process by its handle: it can stand still, be killed and be stopped, and nobody else is touched."""
 
     process: subprocess.Popen[bytes] | None
@@ -71,7 +71,7 @@ class Running:
         if self.process is not None:
             self.process.send_signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         if self.process is not None:
             self.process.send_signal(signal.SIGCONT)
 
@@ -85,7 +85,7 @@ class Running:
     def stop(self) -> None:
         """As an operator would end it: told to, and waited for."""
         if self.process is not None:
-            self.go_on()
+            self.resume()
             self.process.terminate()
             try:
                 self.process.wait(self.patience_seconds)
@@ -95,7 +95,7 @@ class Running:
 
 
 @dataclass
-class RedisServer(Running):
+class RedisServer(ServerProcess):
     """One redis-server. `stop` and `kill` end the process; `start` begins it again on the same port and folder."""
 
     folder: Path
@@ -117,7 +117,7 @@ class RedisServer(Running):
         self.wait()
 
     def command(self) -> list[str]:
-        program = needed("redis-server", "redis-server")
+        program = require_program("redis-server", "redis-server")
         command = [program, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
         return [*command, "--save", "", "--daemonize", "no", "--logfile", str(self.folder / "log"), *self.options]
 
@@ -153,7 +153,7 @@ def redis_server(*options: str, password: str | None = None) -> Iterator[RedisSe
             server.stop()
 
 
-def until(true: Callable[[], bool], problem: str) -> None:
+def wait_until(true: Callable[[], bool], problem: str) -> None:
     """Wait for something that a server does in its own time."""
     deadline = time.monotonic() + START_SECONDS
     while not true():
@@ -162,7 +162,7 @@ def until(true: Callable[[], bool], problem: str) -> None:
         time.sleep(0.02)
 
 
-def follows(replica: RedisServer) -> bool:
+def is_in_sync(replica: RedisServer) -> bool:
     """Whether a replica has all of its master's data and is told of more."""
     with replica.client() as client:
         told = client.info("replication")
@@ -184,11 +184,11 @@ class Sentinel(RedisServer):
                 f"sentinel down-after-milliseconds {MASTER_NAME} 500\n"
                 f"sentinel failover-timeout {MASTER_NAME} 3000\n" + "".join(f"{line}\n" for line in self.options)
             )
-        return [needed("redis-server", "redis-server"), str(known), "--sentinel"]
+        return [require_program("redis-server", "redis-server"), str(known), "--sentinel"]
 
 
 @dataclass
-class Watched:
+class SentinelGroup:
     """A master, its replica, and the Sentinels that put the one in the place of the other."""
 
     master: RedisServer
@@ -209,11 +209,11 @@ class Watched:
         known = all(state["num-slaves"] == 1 and state["num-other-sentinels"] == others for state in states)
         with self.master.client() as client:
             is_enough = client.info("replication").get("min_slaves_good_slaves", 1) > 0  # for min-replicas-to-write
-        return known and is_enough and follows(self.replica)
+        return known and is_enough and is_in_sync(self.replica)
 
 
 @contextmanager
-def watched_redis(*options: str) -> Iterator[Watched]:
+def redis_with_sentinels(*options: str) -> Iterator[SentinelGroup]:
     with tempfile.TemporaryDirectory(prefix="gate-sentinel-") as folder, ExitStack() as running:
         ports = free_ports(5)
         master, replica = (RedisServer(Path(folder) / str(port), port, options) for port in ports[:2])
@@ -222,8 +222,8 @@ def watched_redis(*options: str) -> Iterator[Watched]:
         for server in (master, replica, *sentinels):
             running.callback(server.stop)
             server.start()
-        watched = Watched(master, replica, sentinels)
-        until(watched.ready, "the Sentinels did not find each other")
+        watched = SentinelGroup(master, replica, sentinels)
+        wait_until(watched.ready, "the Sentinels did not find each other")
         yield watched
 
 
@@ -239,13 +239,13 @@ class RedisCluster:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{server.port}" for server in self.servers[: self.masters])
 
     def form(self) -> None:
-        program = needed("redis-cli", "redis-tools")
+        program = require_program("redis-cli", "redis-tools")
         addresses = [f"127.0.0.1:{server.port}" for server in self.servers]
         replicas = len(self.servers) // self.masters - 1
         command = [program, "--cluster", "create", *addresses, "--cluster-replicas", str(replicas), "--cluster-yes"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
-        until(lambda: all(map(self._is_whole, self.servers)), "the cluster did not form")
-        until(lambda: all(map(follows, self.servers[self.masters :])), "a replica did not follow")
+        wait_until(lambda: all(map(self._is_whole, self.servers)), "the cluster did not form")
+        wait_until(lambda: all(map(is_in_sync, self.servers[self.masters :])), "a replica did not follow")
 
     def _is_whole(self, server: RedisServer) -> bool:
         with server.client() as client:
@@ -262,7 +262,7 @@ class RedisCluster:
         """Move the lowest slots of one master to another."""
         with giver.client() as one, taker.client() as other:
             names = [client.execute_command("CLUSTER MYID").decode() for client in (one, other)]
-        command = [needed("redis-cli", "redis-tools"), "--cluster", "reshard", f"127.0.0.1:{giver.port}"]
+        command = [require_program("redis-cli", "redis-tools"), "--cluster", "reshard", f"127.0.0.1:{giver.port}"]
         command += ["--cluster-from", names[0], "--cluster-to", names[1], "--cluster-slots", str(slots)]
         subprocess.run([*command, "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
@@ -336,7 +336,7 @@ class Certificates:
 
 def certificates(folder: Path) -> Certificates:
     made = Certificates(folder / "ca.crt", folder / "redis.crt", folder / "redis.key")
-    program = needed("openssl", "openssl")
+    program = require_program("openssl", "openssl")
     new = [program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     authority = ["-keyout", str(folder / "ca.key"), "-out", str(made.authority), "-subj", "/CN=authority"]
     signed = ["-CA", str(made.authority), "-CAkey", str(folder / "ca.key"), "-addext", "subjectAltName=IP:127.0.0.1"]

@@ -20,7 +20,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from gate.stream.settings import Topics
-from tests.support.brokers import Fresh
+from tests.support.brokers import TopicFactory
 
 PATIENCE_SECONDS = 60.0
 SESSION_SECONDS = 3.0
@@ -88,7 +88,7 @@ class Stage:
     @classmethod
     def fresh(
         cls,
-        fresh: Fresh,
+        topic_factory: TopicFactory,
         folder: Path,
         index: str,
         *,
@@ -96,15 +96,15 @@ class Stage:
         verdict_partitions: int | None = None,
         routed: bool = False,
     ) -> Stage:
-        copies = len(fresh.brokers.split(","))
+        copies = len(topic_factory.brokers.split(","))
         topics = Topics(
-            check_ins=(fresh.topic("check-ins", partitions=partitions, copies=copies),),
-            verdicts=fresh.topic("verdicts", partitions=verdict_partitions or partitions, copies=copies),
-            dead_letters=fresh.topic("dead-letters", copies=copies),
-            accepted=fresh.topic("accepted", copies=copies) if routed else None,
-            quarantine=fresh.topic("quarantine", copies=copies) if routed else None,
+            check_ins=(topic_factory.create("check-ins", partitions=partitions, copies=copies),),
+            verdicts=topic_factory.create("verdicts", partitions=verdict_partitions or partitions, copies=copies),
+            dead_letters=topic_factory.create("dead-letters", copies=copies),
+            accepted=topic_factory.create("accepted", copies=copies) if routed else None,
+            quarantine=topic_factory.create("quarantine", copies=copies) if routed else None,
         )
-        return cls(fresh.brokers, topics, fresh.group(), folder, index)
+        return cls(topic_factory.brokers, topics, topic_factory.group(), folder, index)
 
     def start(self, *, wait: bool = True, workers: int = 1, **settings: object) -> Worker:
         """One more process of the gate. Settings by name, as in `delivery="exactly_once"`."""

@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaConnectionError
 
 from tests.support import brokers
-from tests.support.brokers import Fresh, Guard, KafkaServer, kafka_cluster, kafka_server
+from tests.support.brokers import BrokerSecurity, KafkaServer, TopicFactory, kafka_cluster, kafka_server
 
 
 async def send(where: str, topic: str, value: bytes) -> None:
@@ -27,21 +27,21 @@ async def first(where: str, topic: str) -> bytes:
         return bytes(record.value)
 
 
-def test_a_record_of_32_mb_comes_back_whole(kafka: KafkaServer, fresh: Fresh) -> None:
-    topic = fresh.topic()
+def test_a_record_of_32_mb_comes_back_whole(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+    topic = topic_factory.create()
     asyncio.run(send(kafka.brokers, topic, b"x" * (32 * 2**20)))
     assert len(asyncio.run(first(kafka.brokers, topic))) == 32 * 2**20
 
 
-def test_fresh_topics_and_groups_have_names_that_nobody_else_has(fresh: Fresh) -> None:
-    names = {fresh.topic(partitions=2), fresh.topic(), fresh.group(), fresh.group()}
+def test_fresh_topics_and_groups_have_names_that_nobody_else_has(topic_factory: TopicFactory) -> None:
+    names = {topic_factory.create(partitions=2), topic_factory.create(), topic_factory.group(), topic_factory.group()}
     assert len(names) == 4
 
 
 def test_with_one_of_three_nodes_killed_the_others_go_on_and_it_comes_back_with_what_it_had() -> None:
     with kafka_cluster() as cluster:
-        fresh = Fresh(cluster.brokers, "three")
-        topic = fresh.topic(copies=3)
+        topic_factory = TopicFactory(cluster.brokers, "three")
+        topic = topic_factory.create(copies=3)
         cluster.servers[0].kill()
         asyncio.run(send(cluster.brokers, topic, b"still here"))
         cluster.servers[0].start()
@@ -51,7 +51,7 @@ def test_with_one_of_three_nodes_killed_the_others_go_on_and_it_comes_back_with_
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
 def test_a_guarded_broker_lets_in_only_whom_it_knows(mechanism: str) -> None:
-    guard = Guard(users={"admin": "open sesame", "guest": "guest"}, mechanism=mechanism)
+    security = BrokerSecurity(users={"admin": "open sesame", "guest": "guest"}, mechanism=mechanism)
 
     async def topics(user: str, password: str, server: KafkaServer) -> list[str]:
         admin = AIOKafkaAdminClient(
@@ -67,7 +67,7 @@ def test_a_guarded_broker_lets_in_only_whom_it_knows(mechanism: str) -> None:
         finally:
             await admin.close()
 
-    with kafka_server(guard=guard) as server:
+    with kafka_server(security=security) as server:
         assert asyncio.run(topics("guest", "guest", server)) == []
         with pytest.raises(KafkaConnectionError):
             asyncio.run(topics("guest", "guessed", server))

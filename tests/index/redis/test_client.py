@@ -16,7 +16,14 @@ from gate.index.redis.connect import make_client
 from gate.index.redis.layout import prefixes_of
 from gate.index.redis.store import DRAW
 from gate.index.redis.url import RedisSettings, RetryPolicy
-from tests.support.servers import RedisServer, cutting_proxy, free_ports, redis_cluster, redis_server, watched_redis
+from tests.support.servers import (
+    RedisServer,
+    cutting_proxy,
+    free_ports,
+    redis_cluster,
+    redis_server,
+    redis_with_sentinels,
+)
 
 T = TypeVar("T")
 VIEW = b"view"
@@ -110,7 +117,7 @@ def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
             with pytest.raises(Unavailable, match="TimeoutError"):
                 await draw(link)
         finally:
-            server.go_on()
+            server.resume()
         return await draw(link)
 
     assert over(server.url, stands_still, watcher, timeout_seconds=0.02) > 0
@@ -184,7 +191,7 @@ def test_more_calls_than_connections_wait_for_their_turn(kind: str, watcher: Rec
             client.set(PREFIX + b"v", VIEW)
             tickets(single.url, single)
     elif kind == "sentinel":
-        with watched_redis() as watched, watched.master.client() as client:
+        with redis_with_sentinels() as watched, watched.master.client() as client:
             client.set(PREFIX + b"v", VIEW)
             tickets(watched.url, watched.master)
     else:
@@ -200,7 +207,7 @@ def test_a_cluster_that_is_gone_is_unavailable_and_not_a_crash() -> None:
 
 
 def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master() -> None:
-    with watched_redis() as watched, watched.master.client() as client:
+    with redis_with_sentinels() as watched, watched.master.client() as client:
         client.set(PREFIX + b"v", VIEW)
         watched.sentinels[0].kill()
 

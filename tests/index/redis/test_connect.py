@@ -28,8 +28,8 @@ from tests.support.servers import (
     free_ports,
     redis_cluster,
     redis_server,
-    until,
-    watched_redis,
+    redis_with_sentinels,
+    wait_until,
 )
 
 NUMBERS = count()
@@ -136,11 +136,11 @@ class TestAddresses:
         options = ("--tls-port", str(port), "--cluster-enabled", "yes", "--tls-cluster", "yes", *trusted.options)
         with redis_server(*options) as node, node.client() as client:
             client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
-            until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok", "it is no cluster")
+            wait_until(lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok", "it is no cluster")
             assert works(f"rediss+cluster://127.0.0.1:{port}", ca_file=str(trusted.authority))
 
     def test_sentinels(self) -> None:
-        with watched_redis() as watched:
+        with redis_with_sentinels() as watched:
             assert works(watched.url)
             assert works(watched.url.removesuffix("/0"))
             assert "redis+sentinel" in refusal(ConfigError, watched.sentinels[0].url)

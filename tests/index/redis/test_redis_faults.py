@@ -28,8 +28,8 @@ from tests.support.servers import (
     cutting_proxy,
     redis_cluster,
     redis_server,
-    until,
-    watched_redis,
+    redis_with_sentinels,
+    wait_until,
 )
 
 NUMBERS = count()
@@ -236,7 +236,7 @@ class TestLog:
 
 class TestReplicas:
     def test_a_replica_that_is_promoted_by_sentinels_goes_on_where_the_master_was(self) -> None:
-        with watched_redis() as watched, open_gate(watched.url) as gate:
+        with redis_with_sentinels() as watched, open_gate(watched.url) as gate:
             feed = Feed(gate, stream(20))
 
             def end() -> None:
@@ -251,7 +251,7 @@ class TestReplicas:
             assert_as_if_nothing_happened(feed)
 
     def test_what_a_late_replica_never_got_is_judged_anew_and_tickets_rise(self) -> None:
-        with watched_redis() as watched, open_gate(watched.url) as gate:
+        with redis_with_sentinels() as watched, open_gate(watched.url) as gate:
             feed = Feed(gate, stream(21))
             feed.run(3)
             kept = list(feed.passed)
@@ -260,7 +260,7 @@ class TestReplicas:
             feed.run(3)
             lost = feed.passed[len(kept) :]
             watched.master.kill()
-            until(promoted_by(watched), "nobody was promoted")
+            wait_until(promoted_by(watched), "nobody was promoted")
             [verdict] = feed._patiently(lambda: gate.check_in([lost[0][0]]))
             assert verdict == lost[0][1]
             with open_gate(watched.url, gate.profile.name) as fresh:
