@@ -144,7 +144,7 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
         show.matches(out, found)
     else:
         out.print(Text(f"Nothing in the index is like {show.printable(what)}."))
-        if settings.profile.index == "principals":
+        if settings.profile.index == "originals":
             out.print(Text("Copies that were refused are not kept there; ask for a copy, and its original is found."))
 
 

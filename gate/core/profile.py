@@ -78,7 +78,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     min_features: Annotated[int, Meta(ge=1)] = 8  # of one or two, a byte that agrees by chance would make a match
 
     # What is kept.
-    index: Literal["principals", "all"] = "principals"
+    index: Literal["originals", "all"] = "originals"
     revisions: Literal["keep", "replace"] = "keep"
 
     @property

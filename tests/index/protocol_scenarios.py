@@ -66,7 +66,7 @@ class Scene:
 
     buckets: Mapping[bytes, tuple[int, ...]]
     alike: Sequence[str]
-    index: Literal["principals", "all"] = "principals"
+    index: Literal["originals", "all"] = "originals"
     revisions: Literal["keep", "replace"] = "keep"
     kind: type[Index] = Index
     together: bool = False
@@ -112,7 +112,7 @@ class Scene:
         """Which steps commute with all that others may still do, where nothing is deleted: postings stay, and a
         registered record stays as it is, but for documents that join its holders."""
         names, letters = Counter(name for name, _ in claims), Counter(letter.encode() for _, letter in claims)
-        fixed = self.index == "principals" or max(letters.values()) == 1
+        fixed = self.index == "originals" or max(letters.values()) == 1
         keys = {key for keys in self.buckets.values() for key in keys}
         sharing = {key: {p for p, (_, a) in enumerate(claims) if key in self.buckets[a.encode()]} for key in keys}
         members = {key: {letter for letter in letters if key in self.buckets[letter]} for key in keys}

@@ -71,7 +71,7 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
     deliveries, contents = _firsts((c.document_id, c.content) for c in claims), _firsts(c.content for c in claims)
     earlier = alike_within(method, profile, [claim.body for claim in claims])
     family = _families(earlier, contents)
-    principals = profile.index == "principals"
+    originals = profile.index == "originals"
     outcomes: dict[int, Outcome] = {}
     # Copies of something that is in the index: nothing of them enters, so nobody waits for them.
     copies = {i for i, claim in enumerate(claims) if claim.empty}
@@ -85,7 +85,7 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
         halted = False  # a version waits for an earlier one: to whoever is alike to both, those behind it come later
         for i in remaining:
             name, content = claims[i].document_id, claims[i].content
-            follows = bool(principals and earlier[i] and earlier[i] & leaders)
+            follows = bool(originals and earlier[i] and earlier[i] & leaders)
             halted = halted or name in taken
             if halted or follows or content in taken or family[i] in stopped:
                 waiting.append(i)
@@ -98,7 +98,7 @@ async def claim_batch(index: Index, method: Method, profile: Profile, claims: Se
                     taken.add(content)
             taken.add(name)
         outcomes.update(zip(wave, await index.claim([claims[i] for i in wave]), strict=True))
-        if waiting and principals:
+        if waiting and originals:
             entered = {i: claims[i].document_id for i in leaders if outcomes[i].entered}
             copies.update(
                 i

@@ -64,23 +64,23 @@ batch = st.lists(st.tuples(st.sampled_from("VWXYZ"), st.sampled_from([*LETTERS, 
     before=batch,
     documents=batch,
     alike=st.lists(st.sampled_from(PAIRS), unique=True),
-    index=st.sampled_from(["principals", "all"]),
+    index=st.sampled_from(["originals", "all"]),
 )
 @example(  # X comes before Y, but has to wait for W: of the two that Z is alike to, it is the first all the same
     before=[], documents=list(zip("VWXYZ", "abcde", strict=True)), alike=["ab", "bc", "ce", "de"],
-    index="principals",
+    index="originals",
 )  # fmt: skip
 @example(  # the second version of V waits, and W behind it: of the two that X is alike to, V is the first
-    before=[("V", "d"), ("V", "b"), ("W", "c")], documents=[("X", "a")], alike=["ab", "ac"], index="principals",
+    before=[("V", "d"), ("V", "b"), ("W", "c")], documents=[("X", "a")], alike=["ab", "ac"], index="originals",
 )  # fmt: skip
 @example(  # W brings what V brought just before it and was refused with, and is compared with V's other document too
-    before=[], documents=list(zip("VXVW", "acee", strict=True)), alike=["ab", "ae", "ce"], index="principals",
+    before=[], documents=list(zip("VXVW", "acee", strict=True)), alike=["ab", "ae", "ce"], index="originals",
 )  # fmt: skip
 @example(  # X takes over what V was refused with for its sake, so W is an exact copy of it
-    before=[], documents=list(zip("XVXW", "fccc", strict=True)), alike=["cf"], index="principals",
+    before=[], documents=list(zip("XVXW", "fccc", strict=True)), alike=["cf"], index="originals",
 )  # fmt: skip
 @example(  # W does not overtake V's second version: X is alike to both
-    before=list(zip("VVW", "dbc", strict=True)), documents=[("X", "a")], alike=["ab", "ac"], index="principals",
+    before=list(zip("VVW", "dbc", strict=True)), documents=[("X", "a")], alike=["ab", "ac"], index="originals",
 )  # fmt: skip
 def test_a_batch_is_told_what_its_documents_would_be_told_one_by_one(
     before: list[tuple[str, str]], documents: list[tuple[str, str]], alike: list[str], index: str
@@ -111,7 +111,7 @@ def verdicts(profile: Profile, batches: Sequence[Sequence[CheckIn]]) -> list[Ver
 @given(
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
     seed=st.integers(0, 2**32),
-    index=st.sampled_from(["principals", "all"]),
+    index=st.sampled_from(["originals", "all"]),
 )
 def test_batches_of_families_are_judged_as_one_by_one_by_the_real_methods(
     name: str, sizes: list[int], seed: int, index: str

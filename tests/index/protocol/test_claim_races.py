@@ -84,8 +84,8 @@ def test_a_stranger_in_the_same_bucket_passes_and_disturbs_nobody() -> None:
     explore(STRANGERS, EACH_ONCE)
 
 
-@pytest.mark.parametrize("index", ["principals", "all"])
-def test_two_documents_with_the_same_content_with_a_crash_and_a_replay(index: Literal["principals", "all"]) -> None:
+@pytest.mark.parametrize("index", ["originals", "all"])
+def test_two_documents_with_the_same_content_with_a_crash_and_a_replay(index: Literal["originals", "all"]) -> None:
     explore(replace(PAIR, index=index), [("a", "a"), ("b", "a")], crashes=1, replays=1)
 
 

@@ -29,7 +29,7 @@ EARLIER = 7000  # entry numbers of what was there before
 A, B, C = ("a", "a"), ("b", "b"), ("c", "c")
 NO_A, NO_B = ("a",), ("b",)  # deletes, in a sequence
 Act = tuple[str, ...]
-Index = Literal["principals", "all"]
+Index = Literal["originals", "all"]
 
 
 def there(scene: Scene, *claims: tuple[str, str]) -> World:
@@ -93,7 +93,7 @@ def test_a_document_is_deleted_while_it_is_checked_in(crashes: int, together: bo
     explore(scene, worlds, [scene.claim(*A), scene.delete("a")], [A, B], crashes=crashes)
 
 
-@pytest.mark.parametrize("index", ["principals", "all"])
+@pytest.mark.parametrize("index", ["originals", "all"])
 def test_an_original_is_deleted_while_a_copy_is_checked_in(index: Index) -> None:
     scene = replace(PAIR, index=index)
     worlds = [there(scene, A), there(scene, A, B), *stopped(scene, B, A)]
@@ -106,7 +106,7 @@ def test_a_document_that_stopped_half_way_is_deleted_while_somebody_helps_it(tog
     explore(scene, stopped(scene, A), [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
 
 
-@pytest.mark.parametrize("index", ["principals", "all"])
+@pytest.mark.parametrize("index", ["originals", "all"])
 def test_the_owner_of_a_content_is_deleted_while_another_document_brings_it(index: Index) -> None:
     scene = replace(ONE_BUCKET, index=index)
     same = ("b", "a")
@@ -114,7 +114,7 @@ def test_the_owner_of_a_content_is_deleted_while_another_document_brings_it(inde
     explore(scene, worlds, [scene.claim(*same), scene.delete("a")], [A, same], crashes=1)
 
 
-@pytest.mark.parametrize("index", ["principals", "all"])
+@pytest.mark.parametrize("index", ["originals", "all"])
 def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in(index: Index) -> None:
     scene = replace(ONE_BUCKET, index=index)
     same = ("b", "a")
@@ -122,7 +122,7 @@ def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in
     explore(scene, worlds, [scene.claim(*A), scene.delete("b")], [A, same])
 
 
-@pytest.mark.parametrize("index", ["principals", "all"])
+@pytest.mark.parametrize("index", ["originals", "all"])
 @pytest.mark.parametrize("overtaking", [[NO_A, B, A], [NO_A, A, B], [A, NO_A, B, A], [B, NO_A, NO_B]])
 def test_a_slow_check_in_is_overtaken_by_deletes_and_other_check_ins(index: Index, overtaking: list[Act]) -> None:
     scene = replace(ONE_BUCKET, index=index)

@@ -117,7 +117,7 @@ def any_order(tasks: list[Coroutine[Any, Any, Any]], random: Random, *, crashes:
 
 @given(
     seed=st.integers(0, 2**32),
-    index=st.sampled_from(["principals", "all"]),
+    index=st.sampled_from(["originals", "all"]),
     deletes=st.sampled_from(["", "a", "ab"]),
     crashes=st.booleans(),
 )
@@ -144,7 +144,7 @@ def test_mending_beside_check_ins_deletes_and_crashes_does_no_harm(
     assert (left["documents"], left["contents"], left["entries"], left["postings"]) == (0, 0, 0, 0)
 
 
-@given(seed=st.integers(0, 2**32), index=st.sampled_from(["principals", "all"]))
+@given(seed=st.integers(0, 2**32), index=st.sampled_from(["originals", "all"]))
 @settings(max_examples=200)
 def test_check_ins_alone_are_never_called_a_fault(seed: int, index: str) -> None:
     random, world = Random(seed), World(index)
@@ -159,7 +159,7 @@ def test_check_ins_alone_are_never_called_a_fault(seed: int, index: str) -> None
 
 def test_the_steps_come_in_between() -> None:
     """Without the steps nothing above would be tested."""
-    world = World("principals")
+    world = World("originals")
     finished(world.check_in("a"))
     task, steps = world.audit(fix=False), 0
     with suppress(StopIteration):
@@ -170,7 +170,7 @@ def test_the_steps_come_in_between() -> None:
 
 
 def test_an_entry_that_is_deleted_while_it_is_mended_leaves_nothing_behind() -> None:
-    world = World("principals")
+    world = World("originals")
     finished(world.check_in("a"))
     [record] = world.store._records.values()
     keys, entries, _ = postings_of(METHOD, [record])
