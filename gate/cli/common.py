@@ -20,7 +20,7 @@ import msgspec
 from gate import wire
 from gate.api import Gate
 from gate.cli import show
-from gate.config import Effective, Settings, load_settings
+from gate.config import EffectiveSetting, Settings, load_settings
 from gate.config.index import MEMORY
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
@@ -54,7 +54,7 @@ def load(options: Options, **flags: object) -> Settings:
     return load_with_origins(options, **flags)[0]
 
 
-def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict[str, Effective]]:
+def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict[str, EffectiveSetting]]:
     given = {key: value for key, value in flags.items() if value is not None}
     return load_settings({**options.flags, **given}, os.environ, options.config)
 

@@ -18,7 +18,7 @@ from gate.archive.readers import ItemReader, items
 from gate.cli import show
 from gate.cli.common import HELP_WIDTH, complain, emit
 from gate.config.profiles import chosen_profile
-from gate.config.sources import allowed, shown
+from gate.config.sources import describe_type, quote
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab import corpora, draw, report
@@ -274,7 +274,7 @@ def options_of(kind: type[Chosen], given: Mapping[str, str | None]) -> Chosen:
             values[field.name] = msgspec.convert(raw, field.type, strict=False)
         except msgspec.ValidationError:
             name = field.name.replace("_", "-")
-            problems.append(f"--{name}: {shown(text)} is not allowed; {_domain(field)}")
+            problems.append(f"--{name}: {quote(text)} is not allowed; {_domain(field)}")
     if problems:
         raise ConfigError(*problems)
     return kind(**values)
@@ -283,8 +283,8 @@ def options_of(kind: type[Chosen], given: Mapping[str, str | None]) -> Chosen:
 def _domain(field: structs.FieldInfo) -> str:
     info = _bare(field)
     if isinstance(info, inspect.VarTupleType):
-        return f"{allowed(info.item_type)}; several are separated by commas"
-    return allowed(info)
+        return f"{describe_type(info.item_type)}; several are separated by commas"
+    return describe_type(info)
 
 
 for one in EXPERIMENTS.values():

@@ -1,7 +1,7 @@
-"""Where the index is kept: in memory, in a file, or in Redis, and how to talk to that.
+"""Settings of the index: memory, a SQLite file or Redis, and how to connect to Redis.
 
-A password may be part of the URL in the environment or in a flag, but not in a settings file; it is taken out of the
-URL, so that whatever shows the URL shows no password.
+A URL in the environment or in a flag may hold a password; one in a settings file may not. The password is removed from
+the URL, so that no message or log line that prints the URL can leak it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
-from gate.config.sources import Given, Layer, checked
+from gate.config.sources import Layer, Setting, convert_setting
 from gate.errors import ConfigError
 from gate.index.redis.url import RedisSettings, is_redis_url, split_credentials
 
@@ -30,49 +30,51 @@ REDIS: dict[str, Any] = {
 }
 
 
-class Kept(NamedTuple):
-    """Where the index is: `memory`, the path of a file, or a URL without user and password."""
+class IndexSettings(NamedTuple):
+    """`location` is `memory`, the path of a SQLite file, or a Redis URL without user and password."""
 
-    place: str
+    location: str
     redis: RedisSettings
 
 
-def find_index(
-    given: Mapping[str, Given], paths: Mapping[str, Path | None], passwords: Mapping[str, bytes], problems: list[str]
-) -> Kept:
-    values = {_field(key): checked(key, given[key], kind, problems) for key, kind in REDIS.items() if key in given}
-    values |= {_field(key): word.decode(errors="surrogateescape") for key, word in passwords.items() if word}
+def load_index_settings(
+    raw: Mapping[str, Setting], paths: Mapping[str, Path | None], passwords: Mapping[str, bytes], problems: list[str]
+) -> IndexSettings:
+    values = {_field(key): convert_setting(key, raw[key], kind, problems) for key, kind in REDIS.items() if key in raw}
+    values |= {
+        _field(key): password.decode(errors="surrogateescape") for key, password in passwords.items() if password
+    }
     if paths.get("redis_ca_file"):
         values["ca_file"] = str(paths["redis_ca_file"])
     if days := values.pop("window_days", None):
         values["window_seconds"] = days * DAY_SECONDS
     redis = RedisSettings(**{name: value for name, value in values.items() if value is not None})
-    place = given.get("index")
-    if place is None or place.value == MEMORY:
-        return Kept(MEMORY, redis)
-    if not is_redis_url(str(place.value)):
-        return Kept(str(paths.get("index")), redis)
-    # Imported here: it takes a good part of the time in which a command starts, and few need it.
+    index = raw.get("index")
+    if index is None or index.value == MEMORY:
+        return IndexSettings(MEMORY, redis)
+    if not is_redis_url(str(index.value)):
+        return IndexSettings(str(paths.get("index")), redis)
+    # Imported here: the client library is slow to import, and most commands do not use Redis.
     from gate.index.redis.connect import make_client
 
     try:
-        url, username, password = split_credentials(str(place.value))
-        if password and place.layer is Layer.FILE:
+        url, username, url_password = split_credentials(str(index.value))
+        if url_password and index.layer is Layer.FILE:
             raise ConfigError("no password in a settings file; set GATE_REDIS_PASSWORD, or name a redis_password_file")
-        redis = replace(redis, username=redis.username or username, password=redis.password or password)
+        redis = replace(redis, username=redis.username or username, password=redis.password or url_password)
         make_client(url, redis)
     except ConfigError as exc:
-        problems.extend(f"index ({place.source}): {problem.removeprefix('index: ')}" for problem in exc.problems)
-        return Kept(MEMORY, redis)
-    return Kept(url, redis)
+        problems.extend(f"index ({index.source}): {problem.removeprefix('index: ')}" for problem in exc.problems)
+        return IndexSettings(MEMORY, redis)
+    return IndexSettings(url, redis)
 
 
 def _field(key: str) -> str:
     return key.removeprefix("redis_")
 
 
-def in_force(redis: RedisSettings) -> dict[str, object]:
-    """The settings of `REDIS` that lead to this."""
+def effective_index_values(redis: RedisSettings) -> dict[str, object]:
+    """The value in force of every key of `REDIS`."""
     window = redis.window_seconds
     days = {"window_days": None if window is None else window / DAY_SECONDS}
     return {key: days[name] if (name := _field(key)) in days else getattr(redis, name) for key in REDIS}

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect, structs
 
-from gate.config.sources import Given, Layer, allowed, nearest, read_text, read_toml, shown
+from gate.config.sources import Layer, Setting, describe_type, quote, read_text, read_toml, suggest
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
@@ -19,18 +19,18 @@ DEFAULT_PROFILE = "standard"
 
 
 def chosen_profile(profile: Profile | str | Path) -> Profile:
-    """A profile given by a program: by name, as a .toml file, or as a value, which nobody has checked so far."""
+    """A profile given by a program: by name, as a .toml file, or as a value, not checked yet."""
     value = structs.asdict(profile) if isinstance(profile, Profile) else str(profile)
     problems: list[str] = []
-    found = find_profile({"profile": Given(value, "argument", Layer.FLAG, Path())}, {}, problems)
+    found = find_profile({"profile": Setting(value, "argument", Layer.FLAG, Path())}, {}, problems)
     if problems or found is None:
         raise ConfigError(*problems)
     return found
 
 
-def find_profile(given: Mapping[str, Given], paths: Mapping[str, Path | None], problems: list[str]) -> Profile | None:
+def find_profile(given: Mapping[str, Setting], paths: Mapping[str, Path | None], problems: list[str]) -> Profile | None:
     """The profile by name, from a file of its own, or from the table in the settings file; None with a problem."""
-    chosen = given.get("profile", Given(DEFAULT_PROFILE, "default", Layer.FILE, Path()))
+    chosen = given.get("profile", Setting(DEFAULT_PROFILE, "default", Layer.FILE, Path()))
     before = len(problems)
     own: dict[str, Any] = {}
     if path := paths.get("profiles_file"):
@@ -44,7 +44,7 @@ def find_profile(given: Mapping[str, Given], paths: Mapping[str, Path | None], p
     elif isinstance(chosen.value, str):
         profile = _named(chosen.value, own, where, problems, ())
     else:
-        problems.append(f"{where}: {shown(chosen.value)} is not allowed; give a name, a .toml file or a table")
+        problems.append(f"{where}: {quote(chosen.value)} is not allowed; give a name, a .toml file or a table")
         return None
     if profile is None or len(problems) > before:
         return None
@@ -67,7 +67,7 @@ def _named(
     if isinstance(table, dict):
         return _derived(table, name, own, f"{where}: `{name}`", problems, (*above, name))
     if name not in BUILT_IN:
-        problems.append(f"{where}: `{name}` is unknown; {nearest(name, (*BUILT_IN, *own))}")
+        problems.append(f"{where}: `{name}` is unknown; {suggest(name, (*BUILT_IN, *own))}")
     return BUILT_IN.get(name)
 
 
@@ -93,21 +93,21 @@ def _derived(
         if key == "base":
             continue
         if key not in fields:
-            problems.append(f"{where}: {key} is unknown; {nearest(key, ('base', *fields))}")
+            problems.append(f"{where}: {key} is unknown; {suggest(key, ('base', *fields))}")
             continue
         kind = fields[key].type
         off = value is False and isinstance(inspect.type_info(kind), inspect.UnionType)
         try:
             values[key] = None if off else msgspec.convert(value, kind)
         except msgspec.ValidationError:
-            problems.append(f"{where}: {key}: {shown(value)} is not allowed; {allowed(kind)}")
+            problems.append(f"{where}: {key}: {quote(value)} is not allowed; {describe_type(kind)}")
     if "name" not in table:
         if default_name is None:
             problems.append(f"{where}: name is missing; give the profile a name of its own")
         try:
             values["name"] = msgspec.convert(default_name or "unnamed", fields["name"].type)
         except msgspec.ValidationError:
-            problems.append(f"{where}: the name `{default_name}` is not allowed; {allowed(fields['name'].type)}")
+            problems.append(f"{where}: the name `{default_name}` is not allowed; {describe_type(fields['name'].type)}")
     if len(problems) > before:
         return None
     profile = Profile(**values)

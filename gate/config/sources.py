@@ -1,4 +1,4 @@
-"""What loading any setting takes: values with their origin, files, and words for people about what was wrong."""
+"""Read settings files, convert values, and describe what is wrong with them: shared by the loaders of all settings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
+MAX_QUOTED_CHARS = 60
+
 
 class Layer(IntEnum):
+    """Where a setting comes from; the higher layer wins."""
+
     FILE = 1
     ENVIRONMENT = 2
     FLAG = 3
 
 
-class Given(NamedTuple):
-    """A value as it was given."""
+class Setting(NamedTuple):
+    """The value of one setting, not converted yet, and where it came from."""
 
     value: object
     source: str
@@ -51,26 +55,28 @@ def read_toml(path: Path, where: str, problems: list[str]) -> dict[str, Any]:
         return {}
 
 
-def checked(key: str, given: Given, kind: Any, problems: list[str]) -> Any:
-    """The value as its type. From the environment and from flags, a number may come as its digits."""
+def convert_setting(key: str, setting: Setting, kind: Any, problems: list[str]) -> Any:
+    """Convert a value to its type; None with a problem. The environment and flags may give a number as its digits."""
     try:
-        return msgspec.convert(given.value, kind, strict=given.layer is Layer.FILE)
+        return msgspec.convert(setting.value, kind, strict=setting.layer is Layer.FILE)
     except msgspec.ValidationError:
-        problems.append(f"{key} ({given.source}): {shown(given.value)} is not allowed; {allowed(kind)}")
+        problems.append(f"{key} ({setting.source}): {quote(setting.value)} is not allowed; {describe_type(kind)}")
 
 
-def nearest(key: str, known: tuple[str, ...]) -> str:
+def suggest(key: str, known: tuple[str, ...]) -> str:
+    """The known key nearest to a misspelled one, or all of them."""
     close = get_close_matches(key, known, n=1)
     return f"did you mean `{close[0]}`?" if close else f"known are {', '.join(sorted(known))}"
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
+    """A value in an error message, cut to a bounded length."""
     text = repr(str(value) if isinstance(value, Path) else value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= MAX_QUOTED_CHARS else f"{text[: MAX_QUOTED_CHARS - 3]}..."
 
 
-def allowed(kind: Any) -> str:
-    """What a type takes, in words."""
+def describe_type(kind: Any) -> str:
+    """What values a type allows, as an instruction: "give a whole number at least 1"."""
     info = kind if isinstance(kind, inspect.Type) else inspect.type_info(kind)
     match info:
         case inspect.LiteralType(values=values):
@@ -79,13 +85,13 @@ def allowed(kind: Any) -> str:
             return "give true or false"
         case inspect.IntType() | inspect.FloatType():
             bounds = {"at least": info.ge, "above": info.gt, "at most": info.le, "below": info.lt}
-            told = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
-            return f"give a {'whole ' if isinstance(info, inspect.IntType) else ''}number {told}".rstrip()
+            limits = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+            return f"give a {'whole ' if isinstance(info, inspect.IntType) else ''}number {limits}".rstrip()
         case inspect.StrType(pattern=str(pattern)):
             return f"give text like {pattern}"
         case inspect.VarTupleType():
             return "give a list of words"
         case inspect.UnionType(types=types):
-            return f"{allowed(types[0])}, or false for none"
+            return f"{describe_type(types[0])}, or false for none"
         case _:
             return "give text"

@@ -1,7 +1,7 @@
-"""Settings of the stream: where the brokers are, what the topics are called, how a worker works and is looked after.
+"""Settings of the stream: brokers, topics, the workers, and the server around them.
 
-Nothing is asked of a broker here. What cannot be meant is told: a verdict topic that is read as check-ins would never
-end, and a password that is set where none is sent is not the protection that somebody thinks it is.
+No broker is contacted here. Combinations that cannot be meant are reported: a verdict topic that is also read for
+check-ins would feed the gate its own output for ever, and a password that is set but never sent protects nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
-from gate.config.sources import Given, checked, shown
+from gate.config.sources import Setting, convert_setting, quote
 from gate.stream.settings import (
     DeliveryGuarantee,
     KafkaSettings,
@@ -72,49 +72,49 @@ _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")  # the brokers' own ru
 _BROKER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\],]+)(:(?P<port>\d{1,5}))?")
 
 
-class Stream(NamedTuple):
+class StreamSettings(NamedTuple):
     kafka: KafkaSettings
     worker: WorkerSettings
     server: ServerSettings
 
 
-def find_stream(
-    given: Mapping[str, Given], paths: Mapping[str, Path | None], passwords: Mapping[str, bytes], problems: list[str]
-) -> Stream:
-    values = _values(KAFKA, given, problems)
+def load_stream_settings(
+    raw: Mapping[str, Setting], paths: Mapping[str, Path | None], passwords: Mapping[str, bytes], problems: list[str]
+) -> StreamSettings:
+    values = _values(KAFKA, raw, problems)
     values |= {key: str(path) for key in KAFKA_FILES if (path := paths.get(key)) is not None}
-    values |= {key: word.decode(errors="surrogateescape") for key, word in passwords.items() if word}
+    values |= {key: password.decode(errors="surrogateescape") for key, password in passwords.items() if password}
     if "kafka_brokers" in values:
-        _check_brokers(given["kafka_brokers"], str(values["kafka_brokers"]), problems)
-    topics = _topics(given, problems)
+        _check_brokers(raw["kafka_brokers"], str(values["kafka_brokers"]), problems)
+    topics = _topics(raw, problems)
     kafka = KafkaSettings(topics=topics, **{key.removeprefix("kafka_"): value for key, value in values.items()})
-    worker = WorkerSettings(**_values(WORKER, given, problems))
-    server = ServerSettings(**_values(SERVER, given, problems))
-    if "kafka_brokers" in given and ("kafka_security" in values) == ("kafka_security" in given):
-        problems.extend(_contradictions(kafka, given))
-    return Stream(kafka, worker, server)
+    worker = WorkerSettings(**_values(WORKER, raw, problems))
+    server = ServerSettings(**_values(SERVER, raw, problems))
+    if "kafka_brokers" in raw and ("kafka_security" in values) == ("kafka_security" in raw):
+        problems.extend(_contradictions(kafka, raw))
+    return StreamSettings(kafka, worker, server)
 
 
-def _values(kinds: Mapping[str, Any], given: Mapping[str, Given], problems: list[str]) -> dict[str, Any]:
-    found = {key: checked(key, given[key], kind, problems) for key, kind in kinds.items() if key in given}
-    return {key: value for key, value in found.items() if value is not None}
+def _values(kinds: Mapping[str, Any], raw: Mapping[str, Setting], problems: list[str]) -> dict[str, Any]:
+    values = {key: convert_setting(key, raw[key], kind, problems) for key, kind in kinds.items() if key in raw}
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def _check_brokers(given: Given, brokers: str, problems: list[str]) -> None:
+def _check_brokers(setting: Setting, brokers: str, problems: list[str]) -> None:
     for broker in brokers.split(","):
-        found = _BROKER.fullmatch(broker.strip())
-        if found is None or not 0 < int(found["port"] or 1) < 65536:
+        match = _BROKER.fullmatch(broker.strip())
+        if match is None or not 0 < int(match["port"] or 1) < 65536:
             # A URL may hold a password, so it is not quoted.
-            problems.append(f"kafka_brokers ({given.source}): write host:port, several separated by commas, no URL")
+            problems.append(f"kafka_brokers ({setting.source}): write host:port, several separated by commas, no URL")
             return
 
 
-def _topics(given: Mapping[str, Given], problems: list[str]) -> Topics:
-    found: dict[str, Any] = {}
+def _topics(raw: Mapping[str, Setting], problems: list[str]) -> Topics:
+    fields: dict[str, Any] = {}
     for key, field in TOPICS.items():
-        if key not in given:
+        if key not in raw:
             continue
-        value = given[key].value
+        value = raw[key].value
         if field == "check_ins":
             names = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
             is_list = isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)
@@ -124,16 +124,16 @@ def _topics(given: Mapping[str, Given], problems: list[str]) -> Topics:
         wrong = [name for name in names if not isinstance(name, str) or not _TOPIC.fullmatch(name)]
         if wrong:
             problems.append(
-                f"{key} ({given[key].source}): {shown(wrong[0])} is no name of a topic; "
-                "take letters, digits, dots, dashes and underscores"
+                f"{key} ({raw[key].source}): {quote(wrong[0])} is not the name of a topic; "
+                "use letters, digits, dots, dashes and underscores"
             )
         else:
-            found[field] = tuple(names) if field == "check_ins" else names[0]
-    topics = Topics(**found)
+            fields[field] = tuple(names) if field == "check_ins" else names[0]
+    topics = Topics(**fields)
     for name, count in Counter(_names(topics)).items():
         if count > 1:
-            told = ", ".join(key for key, field in TOPICS.items() if name in _listed(getattr(topics, field)))
-            problems.append(f"{told}: {shown(name)} is named twice; each is a topic of its own")
+            keys = ", ".join(key for key, field in TOPICS.items() if name in _listed(getattr(topics, field)))
+            problems.append(f"{keys}: {quote(name)} is named twice; each has to be another topic")
     return topics
 
 
@@ -146,8 +146,8 @@ def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return () if value is None else (value,) if isinstance(value, str) else value
 
 
-def _contradictions(kafka: KafkaSettings, given: Mapping[str, Given]) -> Iterator[str]:
-    """What was set and would not be used, or is needed and was not set."""
+def _contradictions(kafka: KafkaSettings, raw: Mapping[str, Setting]) -> Iterator[str]:
+    """Settings that would have no effect, and settings that are needed and missing."""
     by_name, by_tls = kafka.security.startswith("SASL"), kafka.security.endswith("SSL")
     if by_name:
         for key, value in (("kafka_username", kafka.username), ("kafka_password", kafka.password)):
@@ -163,15 +163,15 @@ def _contradictions(kafka: KafkaSettings, given: Mapping[str, Given]) -> Iterato
             continue
         if not by_tls:
             remedy = f"set it to {'SASL_SSL' if by_name else 'SSL'}"
-            yield f"{key} ({given[key].source}): is not used with kafka_security = {kafka.security}; {remedy}"
+            yield f"{key} ({raw[key].source}): is not used with kafka_security = {kafka.security}; {remedy}"
         elif not Path(path).is_file():
-            yield f"{key} ({given[key].source}): there is no file {path}; name one in PEM form"
+            yield f"{key} ({raw[key].source}): there is no file {path}; name one in PEM form"
     if kafka.key_file and not kafka.cert_file:
-        yield f"kafka_key_file ({given['kafka_key_file'].source}): is not used without a kafka_cert_file; name both"
+        yield f"kafka_key_file ({raw['kafka_key_file'].source}): is not used without a kafka_cert_file; name both"
 
 
-def in_force(stream: Stream) -> dict[str, object]:
-    """The settings of `STREAM` that lead to this."""
+def effective_stream_values(stream: StreamSettings) -> dict[str, object]:
+    """The value in force of every key of `STREAM`."""
     values: dict[str, object] = {}
     for key in STREAM:
         if key in TOPICS:

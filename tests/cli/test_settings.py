@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
-from gate.config import KEYS, SECRETS
+from gate.config import KEYS
+from gate.config.settings import SECRETS
 from gate.core.builtin_profiles import BUILT_IN
 from gate.demo import BREAD, LIGHTHOUSE
 
@@ -216,7 +217,7 @@ def test_contents_are_read_from_where_the_setting_says(way: str) -> None:
 def test_a_content_root_that_is_not_there_is_told() -> None:
     result = gate("run", "--content-root", "missing", stdin="")
     assert result.exit_code == 2
-    assert "content_root (--content-root): missing is no folder" in result.stderr
+    assert "content_root (--content-root): missing is not a folder" in result.stderr
 
 
 def test_limits_are_kept_to() -> None:

@@ -1,4 +1,4 @@
-"""Settings of an index in Redis: where it is, how to talk to it, and that no password is ever shown."""
+"""Settings of an index in Redis: its URL, the connection, and that no password is ever shown."""
 
 from __future__ import annotations
 
@@ -9,29 +9,13 @@ import pytest
 
 from gate.config import load_settings
 from gate.config.index import MEMORY, REDIS
-from gate.errors import ConfigError
 from gate.index.redis.url import RedisSettings
+from tests.config.settings_problems import problems
 
-HUSH = "correct-horse"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+PASSWORD = "correct-horse"
 
 
-def problems(
-    toml: str = "", *, environ: dict[str, str] | None = None, flags: dict[str, object] | None = None
-) -> list[str]:
-    Path("gate.toml").write_text(toml)
-    with pytest.raises(ConfigError) as caught:
-        load_settings(flags or {}, environ or {})
-    return list(caught.value.problems)
-
-
-# Where
+# Location
 
 
 @pytest.mark.parametrize(
@@ -45,13 +29,13 @@ def problems(
         "redis://[::1]:6379/0",
     ],
 )
-def test_a_url_is_kept_as_it_is_from_every_layer(url: str) -> None:
+def test_a_url_may_come_from_every_layer_and_is_not_changed(url: str) -> None:
     Path("gate.toml").write_text(f'index = "{url}"')
     assert load_settings({}, {})[0].index == url
     Path("gate.toml").unlink()
     assert load_settings({}, {"GATE_INDEX": url})[0].index == url
-    settings, told = load_settings({"index": url}, {})
-    assert (settings.index, told["index"]) == (url, (url, "--index"))
+    settings, origins = load_settings({"index": url}, {})
+    assert (settings.index, origins["index"]) == (url, (url, "--index"))
 
 
 def test_a_path_is_still_a_path_and_memory_still_memory(folder: Path) -> None:
@@ -72,7 +56,7 @@ def test_a_path_is_still_a_path_and_memory_still_memory(folder: Path) -> None:
         ("redis+cluster://host/1", "one database only"),
     ],
 )
-def test_a_wrong_url_is_told_with_its_origin_before_anything_is_opened(url: str, said: str) -> None:
+def test_a_wrong_url_is_reported_with_its_origin_before_anything_is_opened(url: str, said: str) -> None:
     [problem] = problems(environ={"GATE_INDEX": url})
     assert problem.startswith("index (GATE_INDEX): ")
     assert said in problem
@@ -90,12 +74,12 @@ def test_without_settings_the_defaults_are_in_force() -> None:
     assert load_settings({}, {})[0].redis == RedisSettings()
 
 
-def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
+def test_every_connection_setting_can_be_set_on_every_layer(folder: Path) -> None:
     (folder / "ca.pem").touch()
     Path("gate.toml").write_text('redis_connections = 3\nredis_ca_file = "ca.pem"\nredis_allow_eviction = true\n')
     environ = {"GATE_REDIS_TIMEOUT_SECONDS": "1.5", "GATE_REDIS_USERNAME": "gate", "GATE_REDIS_CONNECTIONS": "4"}
     flags = {"redis_window_days": "7", "redis_sentinel_username": "watch"}
-    settings, told = load_settings(flags, environ)
+    settings, origins = load_settings(flags, environ)
     assert settings.redis == RedisSettings(
         connections=4,
         ca_file="ca.pem",
@@ -105,9 +89,9 @@ def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
         window_seconds=7 * 86_400.0,
         sentinel_username="watch",
     )
-    assert told["redis_connections"] == (4, "GATE_REDIS_CONNECTIONS")
-    assert told["redis_allow_eviction"] == (True, "gate.toml")
-    assert told["redis_window_days"] == (7.0, "--set redis_window_days")
+    assert origins["redis_connections"] == (4, "GATE_REDIS_CONNECTIONS")
+    assert origins["redis_allow_eviction"] == (True, "gate.toml")
+    assert origins["redis_window_days"] == (7.0, "--set redis_window_days")
 
 
 @pytest.mark.parametrize(
@@ -123,13 +107,13 @@ def test_every_way_of_talking_can_be_set_on_every_layer(folder: Path) -> None:
         ("redis_conections = 7", "did you mean `redis_connections`?"),
     ],
 )
-def test_a_wrong_value_is_told_with_what_is_allowed(toml: str, said: str) -> None:
+def test_a_wrong_value_is_reported_with_what_is_allowed(toml: str, said: str) -> None:
     [problem] = problems(toml)
     assert problem.startswith(toml.partition(" ")[0] + " (gate.toml)")
     assert said in problem
 
 
-def test_a_certificate_that_is_not_there_is_told_where_it_is_needed() -> None:
+def test_a_missing_certificate_is_reported_if_the_url_uses_tls() -> None:
     toml = 'redis_ca_file = "none.pem"'
     assert "none.pem" in problems(toml, environ={"GATE_INDEX": "rediss://h"})[0]
     assert load_settings({}, {"GATE_INDEX": "redis://h"})[0].redis.ca_file == "none.pem"
@@ -139,35 +123,35 @@ def test_a_certificate_that_is_not_there_is_told_where_it_is_needed() -> None:
 
 
 def test_a_password_comes_from_the_environment_or_from_a_file(folder: Path) -> None:
-    settings, told = load_settings({}, {"GATE_REDIS_PASSWORD": HUSH, "GATE_REDIS_SENTINEL_PASSWORD": "x"})
-    assert (settings.redis.password, settings.redis.sentinel_password) == (HUSH, "x")
-    assert told["redis_password"] == ("set", "GATE_REDIS_PASSWORD")
-    (folder / "hush").write_text(HUSH + "\n")
-    settings, told = load_settings({"redis_password_file": "hush"}, {})
-    assert settings.redis.password == HUSH
-    assert told["redis_password"] == ("set", "--set redis_password_file")
+    settings, origins = load_settings({}, {"GATE_REDIS_PASSWORD": PASSWORD, "GATE_REDIS_SENTINEL_PASSWORD": "x"})
+    assert (settings.redis.password, settings.redis.sentinel_password) == (PASSWORD, "x")
+    assert origins["redis_password"] == ("set", "GATE_REDIS_PASSWORD")
+    (folder / "hush").write_text(PASSWORD + "\n")
+    settings, origins = load_settings({"redis_password_file": "hush"}, {})
+    assert settings.redis.password == PASSWORD
+    assert origins["redis_password"] == ("set", "--set redis_password_file")
 
 
-def test_user_and_password_are_taken_out_of_the_url() -> None:
-    settings, told = load_settings({}, {"GATE_INDEX": f"redis://me:{HUSH}%40home@h:1/0?db=2"})
+def test_user_and_password_are_removed_from_the_url() -> None:
+    settings, origins = load_settings({}, {"GATE_INDEX": f"redis://me:{PASSWORD}%40home@h:1/0?db=2"})
     assert settings.index == "redis://h:1/0?db=2"
-    assert (settings.redis.username, settings.redis.password) == ("me", f"{HUSH}@home")
-    assert told["redis_username"] == ("me", "GATE_INDEX")
-    assert told["redis_password"] == ("set", "GATE_INDEX")
+    assert (settings.redis.username, settings.redis.password) == ("me", f"{PASSWORD}@home")
+    assert origins["redis_username"] == ("me", "GATE_INDEX")
+    assert origins["redis_password"] == ("set", "GATE_INDEX")
 
 
 def test_the_settings_win_over_the_url() -> None:
     environ = {"GATE_INDEX": "redis://me:old@h", "GATE_REDIS_PASSWORD": "new", "GATE_REDIS_USERNAME": "you"}
-    settings, told = load_settings({}, environ)
+    settings, origins = load_settings({}, environ)
     assert (settings.redis.username, settings.redis.password) == ("you", "new")
-    assert told["redis_password"] == ("set", "GATE_REDIS_PASSWORD")
+    assert origins["redis_password"] == ("set", "GATE_REDIS_PASSWORD")
 
 
 def test_a_password_in_a_settings_file_is_refused_in_either_form() -> None:
-    found = problems(f'index = "redis://me:{HUSH}@h"\nredis_password = "{HUSH}"')
+    found = problems(f'index = "redis://me:{PASSWORD}@h"\nredis_password = "{PASSWORD}"')
     assert len(found) == 2
     assert all("GATE_REDIS_PASSWORD" in problem for problem in found)
-    assert HUSH not in "".join(found)
+    assert PASSWORD not in "".join(found)
     Path("gate.toml").write_text('index = "redis://me@h"')  # a name alone is no secret
     assert load_settings({}, {})[0].redis.username == "me"
 
@@ -180,11 +164,11 @@ def test_two_passwords_on_one_layer_are_a_mistake(folder: Path) -> None:
 
 def test_no_password_is_ever_shown() -> None:
     for environ in (
-        {"GATE_INDEX": f"redis://me:{HUSH}@h"},
-        {"GATE_REDIS_PASSWORD": HUSH, "GATE_REDIS_SENTINEL_PASSWORD": HUSH},
+        {"GATE_INDEX": f"redis://me:{PASSWORD}@h"},
+        {"GATE_REDIS_PASSWORD": PASSWORD, "GATE_REDIS_SENTINEL_PASSWORD": PASSWORD},
     ):
-        settings, told = load_settings({}, environ)
-        assert HUSH not in f"{settings!r} {settings} {told!r}"
+        settings, origins = load_settings({}, environ)
+        assert PASSWORD not in f"{settings!r} {settings} {origins!r}"
         with pytest.raises(TypeError):
             msgspec.json.encode(settings)
 
@@ -192,20 +176,20 @@ def test_no_password_is_ever_shown() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        f"redis://me:{HUSH}@h:port",
-        f"http://me:{HUSH}@h",
-        f"redis://h/{HUSH}@h",
-        f"redis://h?password={HUSH}",
-        f"redis://me:{HUSH}",
+        f"redis://me:{PASSWORD}@h:port",
+        f"http://me:{PASSWORD}@h",
+        f"redis://h/{PASSWORD}@h",
+        f"redis://h?password={PASSWORD}",
+        f"redis://me:{PASSWORD}",
     ],
 )
 def test_no_problem_shows_a_password(url: str) -> None:
-    assert HUSH not in "".join(problems(environ={"GATE_INDEX": url}))
+    assert PASSWORD not in "".join(problems(environ={"GATE_INDEX": url}))
 
 
 def test_every_setting_of_redis_has_an_origin() -> None:
-    _, told = load_settings({}, {})
-    named = {name for name in told if name.startswith("redis_")}
+    _, origins = load_settings({}, {})
+    named = {name for name in origins if name.startswith("redis_")}
     assert named == {
         *REDIS,
         "redis_ca_file",
