@@ -30,7 +30,7 @@ from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Held, Holder, Record
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
-from gate.pipeline import Pipeline, Signed, admit, batches, run_now
+from gate.pipeline import Pipeline, SignedBatch, Signer, batches, run_now, validate_document
 
 if TYPE_CHECKING:
     from gate.index.redis.client import Watcher
@@ -96,7 +96,8 @@ class Gate:
         self.limits = _checked(limits or Limits())
         if len(secret) > MAX_SECRET_BYTES:
             raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
-        self.method = method_of(self.profile, secret, max_features=self.limits.max_features)
+        self.signer = Signer(self.profile, secret=secret, limits=self.limits)
+        self.method = self.signer.method
         self._secret = secret
         self._watcher = watcher
         self._runner: asyncio.Runner | None = None
@@ -109,8 +110,7 @@ class Gate:
             if self._runner is not None:
                 self._runner.close()
             raise
-        claims = self._index(self.method, self.profile)
-        self.pipeline = Pipeline(claims, self.method, self.profile, secret=secret)
+        self.pipeline = Pipeline(self.signer, self._index(self.method, self.profile))
 
     async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
         meaning = self.profile.digest(self._secret)
@@ -163,7 +163,7 @@ class Gate:
         refused: list[Refused] = []
         for document in documents:
             try:
-                admit(document, self.limits)
+                validate_document(document, self.limits)
             except BadDocument as exc:
                 refused.append(Refused(document, exc))
             else:
@@ -173,27 +173,27 @@ class Gate:
     def _judge(self, documents: Sequence[CheckIn], *, enter: bool) -> list[Verdict]:
         for place, document in enumerate(documents):
             try:
-                admit(document, self.limits)
+                validate_document(document, self.limits)
             except BadDocument as exc:
                 raise BadDocument(exc.code, f"documents[{place}] ({document.document_id!r}): {exc}") from None
         verdicts: list[Verdict] = []
         for batch in batches(documents, self.limits):
-            signed = self.pipeline.sign(batch)
+            signed = self.signer.sign(batch)
             verdicts += self._run(self.pipeline.check_in(signed) if enter else self.pipeline.preview(signed))
         return verdicts
 
-    def sign(self, documents: Sequence[CheckIn]) -> Signed:
+    def sign(self, documents: Sequence[CheckIn]) -> SignedBatch:
         """The first half of `check_in`, for one batch of admitted documents: busy, and free to run on another thread
-        than the rest, while `enter` works on the batch before."""
-        return self.pipeline.sign(documents)
+        than the rest, while `check_in_signed` works on the batch before."""
+        return self.signer.sign(documents)
 
-    def enter(self, signed: Signed) -> list[Verdict]:
+    def check_in_signed(self, signed: SignedBatch) -> list[Verdict]:
         """The second half of `check_in`."""
         return self._run(self.pipeline.check_in(signed))
 
-    def unchecked(self, signed: Signed) -> list[Verdict]:
+    def unchecked(self, signed: SignedBatch) -> list[Verdict]:
         """What to say instead while the index is away, where documents may pass without a look."""
-        return self.pipeline.unchecked(signed)
+        return self.signer.unchecked(signed)
 
     # Looking
 
@@ -208,7 +208,7 @@ class Gate:
         return [
             self._similar(index, claim.body, claim.content, None)
             for batch in batches(self._texts(texts), self.limits)
-            for claim in self.pipeline.sign(batch).claims
+            for claim in self.signer.sign(batch).claims
         ]
 
     def similar_to(self, document_ids: Sequence[str], *, threshold: float | None = None) -> list[list[Match]]:
@@ -309,7 +309,7 @@ class Gate:
         claim = Claim(
             document_id=document_id, version=held.version, content=held.content, body=record.body if record else b""
         )
-        return self.pipeline.verdict(claim, living, named, features=None)
+        return self.signer.verdict(claim, living, named, features=None)
 
     def _record(self, content: bytes) -> Record | None:
         [entry] = self._asked(self._store.contents, [content])
@@ -350,7 +350,7 @@ class Gate:
         documents = [CheckIn(document_id="?", text=text) for text in _listed(texts)]
         for place, document in enumerate(documents):
             try:
-                admit(document, self.limits)
+                validate_document(document, self.limits)
             except BadDocument as exc:
                 raise BadDocument(exc.code, f"texts[{place}]: {exc}") from None
         return documents

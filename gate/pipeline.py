@@ -1,21 +1,23 @@
-"""The way of a document, and the only owner of the order of its steps.
+"""How a document is processed: the only owner of the order of the steps.
 
-    check-ins -> normalise -> sign -> claim -> verdicts
+    events ──steps──▶ check-ins ──Signer──▶ claims ──Pipeline──▶ verdicts
+             (deletes between them)
 
-Whole batches go through; sources and sinks only feed it.
+A source cuts its stream with `chunked`, divides each batch at its deletes with `steps`, and hands whole batches on.
+Signing is pure and keeps a core busy; only claiming touches the index.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-from gate.core.method_registry import Method
+from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
@@ -26,12 +28,14 @@ from gate.index.protocol.stale import until_fresh
 from gate.index.store import Holder, Record
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded, Match, Relation, Verdict
-from gate.wire import VerdictEvent
+from gate.wire import DeleteEvent, Event, VerdictEvent
 
 T = TypeVar("T")
 
 FINGERPRINT_BYTES = 8
 SIGNED_CHARS = 600_000  # a batch of 256 documents of 2 KB is signed in one go
+
+_UNCHECKED = Answer(similar=False, relation=Relation.NEW, group=0, candidates=0, degraded=(Degraded.UNCHECKED,))
 
 
 def run_now(steps: Coroutine[Any, Any, T]) -> T:
@@ -45,8 +49,8 @@ def run_now(steps: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("an embedded store must not wait")
 
 
-def admit(document: CheckIn, limits: Limits) -> None:
-    """Refuse what cannot be judged, by a `BadDocument` that says why."""
+def validate_document(document: CheckIn, limits: Limits) -> None:
+    """Refuse a document that cannot be judged, by a `BadDocument` that says why."""
     if not document.document_id:
         raise BadDocument("bad_field", "document_id: is empty; give every document an id")
     length, most = len(document.text), limits.max_document_chars
@@ -69,80 +73,130 @@ def admit(document: CheckIn, limits: Limits) -> None:
                 raise BadDocument("bad_text", problem) from None
 
 
+# Batches
+
+
+def chunked(items: Iterable[T | None], *, size: Callable[[T], int], max_items: int, max_size: int) -> Iterator[list[T]]:
+    """Cut a stream into chunks of at most `max_items` items and `max_size` characters or bytes, in its order.
+
+    An item larger than `max_size` is a chunk of its own. None says that the input pauses: the chunk ends there, so that
+    nothing waits for what may come later.
+    """
+    chunk: list[T] = []
+    total = 0
+    for item in items:
+        added = 0 if item is None else size(item)
+        if chunk and (item is None or len(chunk) >= max_items or total + added > max_size):
+            yield chunk
+            chunk, total = [], 0
+        if item is not None:
+            chunk.append(item)
+            total += added
+    if chunk:
+        yield chunk
+
+
 def batches(documents: Iterable[CheckIn], limits: Limits) -> Iterator[list[CheckIn]]:
-    """Cut a stream into batches bounded in documents and characters."""
-    batch: list[CheckIn] = []
-    characters = 0
-    for document in documents:
-        if batch and (len(batch) >= limits.batch_documents or characters + len(document.text) > limits.batch_chars):
-            yield batch
-            batch, characters = [], 0
-        batch.append(document)
-        characters += len(document.text)
-    if batch:
-        yield batch
-
-
-def pieces(batch: Sequence[CheckIn]) -> Iterator[Sequence[CheckIn]]:
-    """Cut a batch into even parts of about SIGNED_CHARS: the kernels are a quarter slower where a core's cache is too
-    small for what they work on."""
-    characters = sum(len(document.text) for document in batch)
-    size = -(-len(batch) // max(-(-characters // SIGNED_CHARS), 1))
-    return (batch[first : first + size] for first in range(0, len(batch), max(size, 1)))
+    """Cut a stream of documents into batches within the limits."""
+    return chunked(
+        documents,
+        size=lambda document: len(document.text),
+        max_items=limits.batch_documents,
+        max_size=limits.batch_chars,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class CheckIns:
+    """Check-ins of a batch that are judged together. `positions[i]` is the place of `documents[i]` in the batch."""
+
+    positions: list[int]
+    documents: list[CheckIn]
+
+
+@dataclass(frozen=True, slots=True)
+class Deletes:
+    """Deletes of a batch that follow each other, with their places in the batch."""
+
+    positions: list[int]
+    document_ids: list[str]
+
+
+def steps(events: Iterable[Event | None]) -> list[CheckIns | Deletes]:
+    """Divide a batch at its deletes: check-ins before a delete are judged before it, those after it are judged after.
+
+    None keeps the place of a message that could not be decoded; it is in no step.
+    """
+    divided: list[CheckIns | Deletes] = []
+    for position, event in enumerate(events):
+        if event is None:
+            continue
+        last = divided[-1] if divided else None
+        if isinstance(event, DeleteEvent):
+            if not isinstance(last, Deletes):
+                divided.append(last := Deletes([], []))
+            last.document_ids.append(event.document_id)
+        else:
+            if not isinstance(last, CheckIns):
+                divided.append(last := CheckIns([], []))
+            last.documents.append(event.check_in())
+        last.positions.append(position)
+    return divided
+
+
+# Signing
+
+
+@dataclass(frozen=True, slots=True)
+class SignedBatch:
     """A batch after the pure steps: what the index will be asked, and how many features each document has."""
 
-    documents: Sequence[CheckIn]
     claims: list[Claim]
     features: list[int]
 
 
-class Pipeline:
-    """Signs on whatever thread calls it, claims wherever the store lives."""
+class Signer:
+    """The part of a gate that needs no index: normalises and signs documents, and makes verdicts of answers.
 
-    def __init__(self, index: Index, method: Method, profile: Profile, *, secret: bytes = b"") -> None:
-        self.index = index
-        self.method = method
+    Pure, so threads may share it.
+    """
+
+    def __init__(self, profile: Profile, *, secret: bytes = b"", limits: Limits | None = None) -> None:
         self.profile = profile
+        self.method = method_of(profile, secret, max_features=(limits or Limits()).max_features)
         self._secret = secret
-        self._ref = profile.ref
-        self._begun = hashlib.blake2b(_measured(self._ref.encode()), digest_size=16)
+        self._profile_digest = hashlib.blake2b(_length_prefixed(profile.ref.encode()), digest_size=16)
 
-    def sign(self, documents: Sequence[CheckIn]) -> Signed:
-        """Normalise and sign: pure and busy, so a service calls it outside its event loop."""
-        parts = [self._sign(piece) for piece in pieces(documents)]
-        claims = [claim for claims, _ in parts for claim in claims]
-        return Signed(documents, claims, [count for _, counts in parts for count in counts])
+    def sign(self, documents: Sequence[CheckIn]) -> SignedBatch:
+        """Normalise and sign valid documents. It keeps a core busy: a service calls it outside its event loop."""
+        claims: list[Claim] = []
+        features: list[int] = []
+        for part in split_for_signing(documents):
+            texts = normalise([document.text for document in part])
+            contents = content_ids(texts, self._secret)
+            signatures = self.method.sign(texts)
+            lengths = np.diff(texts.starts).tolist()
+            claims += [
+                Claim(
+                    document_id=document.document_id,
+                    version=document.version,
+                    content=content,
+                    body=body,
+                    empty=not length,
+                    degraded=(Degraded.FEATURES_CAPPED,) if capped else (),
+                )
+                for document, content, body, length, capped in zip(
+                    part, contents, signatures.bodies, lengths, signatures.capped, strict=True
+                )
+            ]
+            features += signatures.features
+        return SignedBatch(claims, features)
 
-    def _sign(self, documents: Sequence[CheckIn]) -> tuple[list[Claim], list[int]]:
-        """Claims, and how many features each document has."""
-        texts = normalise([document.text for document in documents])
-        contents = content_ids(texts, self._secret)
-        signatures = self.method.sign(texts)
-        lengths = np.diff(texts.starts).tolist()
-        claims = [
-            Claim(
-                document_id=d.document_id,
-                version=d.version,
-                content=content,
-                body=body,
-                empty=not length,
-                degraded=(Degraded.FEATURES_CAPPED,) if capped else (),
-            )
-            for d, content, body, length, capped in zip(
-                documents, contents, signatures.bodies, lengths, signatures.capped, strict=True
-            )
-        ]
-        return claims, signatures.features
-
-    def signed_by(self, verdicts: Sequence[Verdict | VerdictEvent]) -> Signed:
-        """What was signed, from the verdicts that it got. ConfigError: they do not tell enough for that."""
+    def from_verdicts(self, verdicts: Sequence[Verdict | VerdictEvent]) -> SignedBatch:
+        """Recover what was signed from the verdicts on it. ConfigError: a verdict does not hold enough for that."""
         if self.method.room.body != FINGERPRINT_BYTES:
             raise ConfigError(
-                f"profile {self._ref} keeps a sketch of each document, and a verdict tells its fingerprint only: "
+                f"profile {self.profile.ref} keeps a sketch of each document, and a verdict has its fingerprint only: "
                 "rebuild the index from the check-ins, or carry it over with `gate index export` and `import`"
             )
         claims = [
@@ -156,27 +210,11 @@ class Pipeline:
             )
             for verdict in verdicts
         ]
-        return Signed((), claims, [verdict.features or 0 for verdict in verdicts])
-
-    async def check_in(self, signed: Signed) -> list[Verdict]:
-        """Claim a place for every document, and say what became of it."""
-        # What was claimed stands; to claim it again gives the same answers.
-        outcomes = await until_fresh(lambda: claim_batch(self.index, self.method, self.profile, signed.claims))
-        return self._verdicts(signed, outcomes)
-
-    async def preview(self, signed: Signed) -> list[Verdict]:
-        """Judge against the index without entering it."""
-        return self._verdicts(signed, await until_fresh(lambda: self.index.look(signed.claims)))
-
-    def _verdicts(self, signed: Signed, outcomes: Sequence[Outcome]) -> list[Verdict]:
-        return [
-            self.verdict(claim, outcome.answer, outcome.named, features=features)
-            for claim, outcome, features in zip(signed.claims, outcomes, signed.features, strict=True)
-        ]
+        return SignedBatch(claims, [verdict.features or 0 for verdict in verdicts])
 
     def verdict(self, claim: Claim, answer: Answer, named: dict[int, Record], *, features: int | None) -> Verdict:
-        """Dress an answer for the outside, with names instead of entries."""
-        print_ = self.method.fingerprint(claim.body)
+        """The verdict that an answer of the index becomes, with document ids instead of entries."""
+        fingerprint = self.method.fingerprint(claim.body)
         group = named.get(answer.group) if named else None
         return Verdict(
             document_id=claim.document_id,
@@ -185,8 +223,8 @@ class Pipeline:
             relation=answer.relation,
             group=group.owner.document_id if group else claim.document_id,
             content_id=claim.content.hex(),
-            fingerprint=None if print_ is None else f"{print_:016x}",
-            profile=self._ref,
+            fingerprint=None if fingerprint is None else f"{fingerprint:016x}",
+            profile=self.profile.ref,
             verdict_id=self.verdict_id(claim),
             features=features,
             candidates=answer.candidates,
@@ -194,22 +232,60 @@ class Pipeline:
             degraded=answer.degraded,
         )
 
-    def unchecked(self, signed: Signed) -> list[Verdict]:
-        """What is said of documents that pass without a look, because the index is away; nothing is claimed for them.
-        Their verdicts have ids of their own, since a check-in of the same document may get another one later."""
-        answer = Answer(similar=False, relation=Relation.NEW, group=0, candidates=0, degraded=(Degraded.UNCHECKED,))
+    def unchecked(self, signed: SignedBatch) -> list[Verdict]:
+        """Verdicts on documents that pass while the index is unavailable; nothing is claimed for them.
+
+        They have ids of their own, since a later check-in of the same document may get another verdict.
+        """
         return [
             msgspec.structs.replace(
-                self.verdict(claim, answer, {}, features=features), verdict_id=self.verdict_id(claim, b"unchecked")
+                self.verdict(claim, _UNCHECKED, {}, features=features), verdict_id=self.verdict_id(claim, b"unchecked")
             )
             for claim, features in zip(signed.claims, signed.features, strict=True)
         ]
 
     def verdict_id(self, claim: Claim, kind: bytes = b"") -> str:
         """The same document with the same content under the same profile has the same verdict, and the same id."""
-        digest = self._begun.copy()
-        digest.update(_measured(claim.document_id.encode()) + _measured(claim.content) + kind)
+        digest = self._profile_digest.copy()
+        digest.update(_length_prefixed(claim.document_id.encode()) + _length_prefixed(claim.content) + kind)
         return digest.hexdigest()
+
+
+def split_for_signing(batch: Sequence[CheckIn]) -> Iterator[Sequence[CheckIn]]:
+    """Cut a batch into even parts of about SIGNED_CHARS: the kernels are a quarter slower where a core's cache is too
+    small for what they work on."""
+    characters = sum(len(document.text) for document in batch)
+    size = -(-len(batch) // max(-(-characters // SIGNED_CHARS), 1))
+    return (batch[first : first + size] for first in range(0, len(batch), max(size, 1)))
+
+
+# Judging
+
+
+class Pipeline:
+    """Judges signed batches against an index. The coroutines wait only where the store does."""
+
+    def __init__(self, signer: Signer, index: Index) -> None:
+        self.signer = signer
+        self.index = index
+
+    async def check_in(self, signed: SignedBatch) -> list[Verdict]:
+        """Judge documents and index the new ones."""
+        method, profile = self.signer.method, self.signer.profile
+        # A batch that is claimed again gets the same answers: what was claimed before the index changed is kept.
+        return self._verdicts(
+            signed, await until_fresh(lambda: claim_batch(self.index, method, profile, signed.claims))
+        )
+
+    async def preview(self, signed: SignedBatch) -> list[Verdict]:
+        """Judge each document against the index, and leave the index as it is."""
+        return self._verdicts(signed, await until_fresh(lambda: self.index.look(signed.claims)))
+
+    def _verdicts(self, signed: SignedBatch, outcomes: Sequence[Outcome]) -> list[Verdict]:
+        return [
+            self.signer.verdict(claim, outcome.answer, outcome.named, features=features)
+            for claim, outcome, features in zip(signed.claims, outcomes, signed.features, strict=True)
+        ]
 
 
 def _match(hit: Hit, owner: Holder) -> Match:
@@ -223,6 +299,6 @@ def _match(hit: Hit, owner: Holder) -> Match:
     )
 
 
-def _measured(part: bytes) -> bytes:
-    """With its length before it: no two lists of parts are the same when they are joined."""
+def _length_prefixed(part: bytes) -> bytes:
+    """Prefixed with its length, so that no two lists of parts are the same when they are joined."""
     return len(part).to_bytes(4, "little") + part

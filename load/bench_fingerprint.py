@@ -22,7 +22,7 @@ from gate.core.text import normalise
 from gate.core.tokenizers import soundex_tokens, words
 from gate.limits import Limits
 from gate.model import CheckIn
-from gate.pipeline import batches, pieces
+from gate.pipeline import batches, split_for_signing
 from load.corpus import Recipe, SyntheticCorpus
 from load.measure import CLOCKS, BenchmarkReport, Contender, interleave, target_row
 
@@ -77,7 +77,7 @@ def batched(sign: Callable[[Sequence[str]], object]) -> Run:
 
     def run(documents: Sequence[str]) -> None:
         for batch in batches((CheckIn(document_id="", text=text) for text in documents), Limits()):
-            for piece in pieces(batch):
+            for piece in split_for_signing(batch):
                 sign([document.text for document in piece])
 
     return run

@@ -18,7 +18,7 @@ from gate.index.protocol.entry_ids import new_entry
 from gate.index.redis.connect import open_store
 from gate.index.redis.store import RedisStore
 from gate.limits import Limits
-from gate.pipeline import Pipeline, Signed
+from gate.pipeline import Pipeline, SignedBatch, Signer
 from load.bench_redis_stock import stock
 from tests.support.servers import RedisServer
 
@@ -91,7 +91,7 @@ class Ours:
             )
         )
         index = Index(self.store, self.method, self.profile, Limits(), new_entry=new_entry, together=asyncio.gather)
-        self.pipeline = Pipeline(index, self.method, self.profile)
+        self.pipeline = Pipeline(Signer(self.profile), index)
         self.flagged = 0
 
     def take(self, batches: Sequence[list[Claim]]) -> None:
@@ -103,7 +103,7 @@ class Ours:
         async def work() -> None:
             while waiting:
                 batch = waiting.pop()
-                verdicts = await self.pipeline.check_in(Signed((), batch, [FEATURES] * len(batch)))
+                verdicts = await self.pipeline.check_in(SignedBatch(batch, [FEATURES] * len(batch)))
                 self.flagged += sum(verdict.similar for verdict in verdicts)
 
         await asyncio.gather(*(work() for _ in range(UNDER_WAY)))

@@ -23,7 +23,7 @@ from gate.core.sketches import windows
 from gate.core.text import normalise
 from gate.core.tokenizers import Hashes
 from gate.model import CheckIn
-from gate.pipeline import pieces
+from gate.pipeline import split_for_signing
 from load.bench_fingerprint import mixed, texts
 from load.measure import BenchmarkReport, Contender, Timing, interleave, target_row
 
@@ -50,7 +50,7 @@ METHODS: dict[str, tuple[Profile, float | None]] = {
 def in_pieces(documents: Sequence[str]) -> list[list[str]]:
     """As the pipeline cuts documents for signing."""
     told = [CheckIn(document_id="", text=text) for text in documents]
-    return [[document.text for document in piece] for piece in pieces(told)]
+    return [[document.text for document in piece] for piece in split_for_signing(told)]
 
 
 def polynomials(data: NDArray[np.uint8], window: int) -> Hashes:

@@ -92,7 +92,7 @@ class LookThenInsert(Racer):
         return [verdict for document in documents for verdict in self._run(self._look_then_insert(document))]
 
     async def _look_then_insert(self, document: CheckIn) -> list[Verdict]:
-        signed = self.pipeline.sign([document])
+        signed = self.signer.sign([document])
         verdicts = await self.pipeline.preview(signed)
         [claim], [verdict] = signed.claims, verdicts
         if not verdict.similar:

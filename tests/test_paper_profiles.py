@@ -136,4 +136,4 @@ def test_a_verdict_tells_the_number_and_an_index_can_be_built_from_it(opened: Op
     gate = opened(HELLOS)
     verdicts = gate.check_in([hello(100)])
     assert verdicts[0].fingerprint == f"{100 * 99162322:016x}"
-    assert gate.pipeline.signed_by(verdicts).claims[0].body == (100 * 99162322).to_bytes(8, "little")
+    assert gate.signer.from_verdicts(verdicts).claims[0].body == (100 * 99162322).to_bytes(8, "little")

@@ -1,4 +1,4 @@
-"""The way of a document, step by step."""
+"""How a document is processed, step by step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from gate import BUILT_IN, BadDocument, CheckIn, Gate, Limits
 from gate.demo import BREAD, LIGHTHOUSE
-from gate.pipeline import admit, batches, pieces, run_now
+from gate.pipeline import (
+    CheckIns,
+    Deletes,
+    Signer,
+    batches,
+    chunked,
+    run_now,
+    split_for_signing,
+    steps,
+    validate_document,
+)
+from gate.wire import CheckInEvent, DeleteEvent, Event
 
 
 def document(text: str, document_id: str = "a", version: str | None = None) -> CheckIn:
@@ -42,12 +53,56 @@ def test_a_batch_ends_only_where_the_next_document_would_be_too_much(lengths: li
         assert len(batch) == 3 or sum(len(one.text) for one in (*batch, after[0])) > 10
 
 
+@given(st.lists(st.one_of(st.none(), st.integers(0, 15)), max_size=30))
+def test_chunks_put_together_are_the_items_and_each_keeps_to_the_limits(sizes: list[int | None]) -> None:
+    chunks = list(chunked(sizes, size=int, max_items=3, max_size=10))
+    assert [size for chunk in chunks for size in chunk] == [size for size in sizes if size is not None]
+    assert all(1 <= len(chunk) <= 3 for chunk in chunks)
+    assert all(len(chunk) == 1 or sum(chunk) <= 10 for chunk in chunks)
+
+
+def test_a_chunk_ends_where_the_input_pauses_before_the_next_item_is_read() -> None:
+    items = iter([1, None, None, 2, 3, None])
+    chunks = chunked(items, size=int, max_items=3, max_size=10)
+    assert next(chunks) == [1]
+    assert list(items) == [None, 2, 3, None]
+
+
+def check_in(document_id: str) -> CheckInEvent:
+    return CheckInEvent(document_id=document_id, text="text", version=7)
+
+
+def delete(document_id: str) -> DeleteEvent:
+    return DeleteEvent(document_id=document_id, type="delete")
+
+
+def test_a_delete_divides_a_batch_and_messages_that_were_rejected_keep_their_positions() -> None:
+    events = [check_in("a"), None, check_in("b"), delete("a"), None, delete("x"), check_in("a"), None]
+    assert steps(events) == [
+        CheckIns([0, 2], [document("text", "a", "7"), document("text", "b", "7")]),
+        Deletes([3, 5], ["a", "x"]),
+        CheckIns([6], [document("text", "a", "7")]),
+    ]
+    assert steps([]) == steps([None]) == []
+
+
+@given(st.lists(st.sampled_from([check_in("a"), delete("a"), None]), max_size=12))
+def test_steps_are_the_events_in_order_with_no_two_of_a_kind_in_a_row(
+    events: list[Event | None],
+) -> None:
+    divided = steps(events)
+    assert all(type(one) is not type(after) for one, after in pairwise(divided))
+    kinds = {position: type(step) for step in divided for position in step.positions}
+    expected = {n: CheckIns if isinstance(e, CheckInEvent) else Deletes for n, e in enumerate(events) if e is not None}
+    assert list(kinds.items()) == list(expected.items())
+
+
 @given(st.lists(st.integers(0, 15), max_size=30))
 def test_a_batch_is_signed_in_even_pieces_and_nothing_of_it_is_left_out(lengths: list[int]) -> None:
     batch = [document("x" * length, str(n)) for n, length in enumerate(lengths)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gate.pipeline.SIGNED_CHARS", 20)
-        cut = list(pieces(batch))
+        cut = list(split_for_signing(batch))
     assert [one for piece in cut for one in piece] == batch
     assert len(cut) <= max(-(-sum(lengths) // 20), min(len(batch), 1))
     assert all(len(piece) == len(cut[0]) for piece in cut[:-1])
@@ -55,9 +110,9 @@ def test_a_batch_is_signed_in_even_pieces_and_nothing_of_it_is_left_out(lengths:
 
 def test_a_batch_that_is_signed_in_pieces_is_signed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = [document(LIGHTHOUSE * n, str(n)) for n in range(5)] + [document(BREAD)]
-    whole = Gate().pipeline.sign(batch)
+    whole = Signer(BUILT_IN["standard"]).sign(batch)
     monkeypatch.setattr("gate.pipeline.SIGNED_CHARS", 1000)
-    assert Gate().pipeline.sign(batch) == whole
+    assert Signer(BUILT_IN["standard"]).sign(batch) == whole
 
 
 # Admission
@@ -65,7 +120,7 @@ def test_a_batch_that_is_signed_in_pieces_is_signed_the_same(monkeypatch: pytest
 
 @pytest.mark.parametrize("text", ["", " ", "plain", "naïve", "😀", "\0", "\uffff", "x" * 100])
 def test_every_text_of_whole_characters_within_the_limit_is_admitted(text: str) -> None:
-    admit(document(text), Limits(max_document_chars=100))
+    validate_document(document(text), Limits(max_document_chars=100))
 
 
 @given(st.text(st.characters(codec=None), max_size=20), st.text(st.characters(codec=None), min_size=1, max_size=5))
@@ -73,9 +128,9 @@ def test_what_is_admitted_can_be_judged_and_told(text: str, document_id: str) ->
     one = document(text, document_id, version=text)
     if any("\ud800" <= character <= "\udfff" for character in text + document_id):
         with pytest.raises(BadDocument, match="lone surrogate"):
-            admit(one, Limits())
+            validate_document(one, Limits())
         return
-    admit(one, Limits())
+    validate_document(one, Limits())
     [verdict] = Gate().check_in([one])
     assert (verdict.document_id, verdict.version) == (document_id, text)
 
@@ -84,24 +139,24 @@ def test_what_is_admitted_can_be_judged_and_told(text: str, document_id: str) ->
 
 
 def test_texts_that_differ_in_case_and_white_space_only_are_one_content() -> None:
-    pipeline = Gate().pipeline
-    signed = pipeline.sign([document(LIGHTHOUSE), document("\n " + LIGHTHOUSE.upper()), document(LIGHTHOUSE + "!")])
+    signer = Signer(BUILT_IN["standard"])
+    signed = signer.sign([document(LIGHTHOUSE), document("\n " + LIGHTHOUSE.upper()), document(LIGHTHOUSE + "!")])
     assert signed.claims[0] == signed.claims[1]
     assert signed.claims[0].content != signed.claims[2].content
 
 
 @pytest.mark.parametrize("profile", sorted(BUILT_IN))
 def test_a_document_is_signed_the_same_alone_and_in_a_batch(profile: str) -> None:
-    pipeline = Gate(profile).pipeline
+    signer = Signer(BUILT_IN[profile])
     documents = [document(LIGHTHOUSE), document(""), document("Back at noon."), document(BREAD * 3)]
-    together = pipeline.sign(documents)
+    together = signer.sign(documents)
     for n, one in enumerate(documents):
-        alone = pipeline.sign([one])
+        alone = signer.sign([one])
         assert (alone.claims, alone.features) == ([together.claims[n]], [together.features[n]])
 
 
 def test_only_a_text_without_anything_in_it_is_empty() -> None:
-    signed = Gate().pipeline.sign([document(""), document(" \t\n"), document("!"), document("word")])
+    signed = Signer(BUILT_IN["standard"]).sign([document(""), document(" \t\n"), document("!"), document("word")])
     assert [claim.empty for claim in signed.claims] == [True, True, False, False]
 
 
@@ -120,10 +175,10 @@ def test_a_verdict_has_the_same_id_for_the_same_document_content_and_profile_and
 
 
 def test_where_one_field_ends_and_the_next_begins_counts_for_the_id() -> None:
-    pipeline = Gate().pipeline
-    claim = pipeline.sign([document("text", "ab")]).claims[0]
+    signer = Signer(BUILT_IN["standard"])
+    claim = signer.sign([document("text", "ab")]).claims[0]
     moved = msgspec.structs.replace(claim, document_id="a", content=b"b" + claim.content)
-    assert pipeline.verdict_id(claim) != pipeline.verdict_id(moved)
+    assert signer.verdict_id(claim) != signer.verdict_id(moved)
 
 
 def test_features_are_counted_and_short_texts_have_no_fingerprint() -> None:
@@ -165,6 +220,6 @@ def test_an_error_of_a_step_comes_out_as_it_is() -> None:
 
 def test_a_text_that_grows_over_the_limit_when_it_is_written_out_is_refused() -> None:
     limits = Limits(max_document_chars=1800)
-    admit(document("\ufdfa" * 100), limits)
+    validate_document(document("\ufdfa" * 100), limits)
     with pytest.raises(BadDocument, match="has 1818 characters"):
-        admit(document("\ufdfa" * 101), limits)
+        validate_document(document("\ufdfa" * 101), limits)

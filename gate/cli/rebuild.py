@@ -78,7 +78,7 @@ def rebuild(
     told = [path for path in inputs if _holds_verdicts(path)]
     if told:
         with open_gate(settings, index=MEMORY) as trial:
-            trial.pipeline.signed_by([])  # where verdicts do not tell enough, nothing is begun
+            trial.signer.from_verdicts([])  # where verdicts do not tell enough, nothing is begun
     with ExitStack() as opened:
         gate = opened.enter_context(open_empty(settings, resume=resume))
         letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
@@ -165,7 +165,7 @@ def _from_verdicts(gate: Gate, path: Path, settings: Settings, work: Work) -> It
 
 
 def _checked_in(gate: Gate, told: list[VerdictEvent]) -> list[Verdict]:
-    return gate.with_store(lambda _: gate.pipeline.check_in(gate.pipeline.signed_by(told)))
+    return gate.check_in_signed(gate.signer.from_verdicts(told))
 
 
 def _verdict(gate: Gate, raw: bytes, origin: Origin) -> VerdictEvent:
@@ -175,7 +175,7 @@ def _verdict(gate: Gate, raw: bytes, origin: Origin) -> VerdictEvent:
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as exc:
         raise BadDocument("bad_json", f"{origin}: is no verdict of this version's making") from exc
     claim = Claim(document_id=told.document_id, version=None, content=content, body=b"")
-    if gate.pipeline.verdict_id(claim) != told.verdict_id:
+    if gate.signer.verdict_id(claim) != told.verdict_id:
         raise BadDocument(
             "other_profile",
             f"{origin}: was judged under profile {told.profile}, not {gate.profile.ref}; or it was changed since",

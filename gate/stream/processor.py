@@ -18,7 +18,7 @@ from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Degraded, Verdict
-from gate.pipeline import Signed, admit
+from gate.pipeline import SignedBatch, validate_document
 from gate.stream import events
 from gate.stream.events import Outgoing, Record
 from gate.stream.settings import OnIndexUnavailable, Topics
@@ -30,15 +30,15 @@ INDEX_AWAY = "index_unavailable"  # why a delete is dead-lettered where document
 class Signer(Protocol):
     """Whoever knows the profile: a `gate.api.Gate` on any index, as this one is never asked."""
 
-    def sign(self, documents: Sequence[CheckIn]) -> Signed: ...
+    def sign(self, documents: Sequence[CheckIn]) -> SignedBatch: ...
 
-    def unchecked(self, signed: Signed) -> list[Verdict]: ...
+    def unchecked(self, signed: SignedBatch) -> list[Verdict]: ...
 
 
 class Judge(Protocol):
     """Whoever knows the index: a `gate.api.Gate`."""
 
-    def enter(self, signed: Signed) -> list[Verdict]: ...
+    def check_in_signed(self, signed: SignedBatch) -> list[Verdict]: ...
 
     def delete(self, document_ids: Sequence[str]) -> list[bool]: ...
 
@@ -50,7 +50,7 @@ class CheckIns:
     """Check-ins that are judged together, by their places in the batch."""
 
     places: list[int]
-    signed: Signed
+    signed: SignedBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Desk:
         message = events.read_record(record, limits=self._limits, content_root=self._content_root)
         if isinstance(message, Arrival) and isinstance(message.event, CheckInEvent):
             try:
-                admit(message.event.check_in(), self._limits)
+                validate_document(message.event.check_in(), self._limits)
             except BadDocument as exc:
                 error = BadDocument(exc.code, f"{message.origin}: {exc}")
                 return Rejected.of(error, record.value or b"", origin=message.origin)
@@ -227,9 +227,9 @@ class Desk:
         self._metrics.record_stage("claim", time.perf_counter() - begun)
         return batch
 
-    def _enter(self, signed: Signed) -> list[Verdict]:
+    def _enter(self, signed: SignedBatch) -> list[Verdict]:
         try:
-            return self._judge().enter(signed)
+            return self._judge().check_in_signed(signed)
         except Unavailable:
             if not self._pass_unchecked:
                 raise

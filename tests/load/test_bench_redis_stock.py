@@ -9,7 +9,7 @@ import pytest
 
 from gate.index.tools.audit import audit
 from gate.model import Relation
-from gate.pipeline import Signed
+from gate.pipeline import SignedBatch
 from load.bench_redis_contenders import FEATURES, Ours
 from tests.support.servers import redis_server
 
@@ -39,5 +39,5 @@ def test_its_documents_are_known(stocked: Ours) -> None:
         earlier[:, 8:12] = np.frombuffer(FEATURES.to_bytes(4, "little"), np.uint8)
     [claim] = stocked.drawn.batch(1)
     copy = type(claim)(document_id="copy", version=None, content=claim.content, body=earlier[7].tobytes())
-    [verdict] = stocked.runner.run(stocked.pipeline.check_in(Signed((), [copy], [FEATURES])))
+    [verdict] = stocked.runner.run(stocked.pipeline.check_in(SignedBatch([copy], [FEATURES])))
     assert (verdict.relation, verdict.group) == (Relation.NEAR, "document-0000007")

@@ -15,7 +15,7 @@ from gate.errors import Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Verdict
-from gate.pipeline import Signed
+from gate.pipeline import SignedBatch
 from gate.stream.processor import Batch, Desk, batch_of
 from gate.stream.settings import Topics
 
@@ -41,10 +41,10 @@ class Moody(Gate):
     away = 0
     entered = 0
 
-    def enter(self, signed: Signed) -> list[Verdict]:
+    def check_in_signed(self, signed: SignedBatch) -> list[Verdict]:
         self._maybe_away()
         self.entered += 1
-        return super().enter(signed)
+        return super().check_in_signed(signed)
 
     def delete(self, document_ids: Sequence[str]) -> list[bool]:
         self._maybe_away()

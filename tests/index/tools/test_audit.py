@@ -274,7 +274,7 @@ def test_an_index_that_keeps_copies_too_is_whole(place: tuple[str, str], tmp_pat
 
 
 def test_what_was_begun_and_not_finished_is_told_and_no_fault(gate: Gate) -> None:
-    claim = gate.pipeline.sign([NEAR]).claims[0]
+    claim = gate.signer.sign([NEAR]).claims[0]
     entry = int.from_bytes(claim.content[:4], "big") << 32 | 7
     gate.with_store(lambda store: store.enrol([Enrolment("near", None, claim.content, entry, claim.body)]))
     report = audited(gate, fix=True)
