@@ -12,7 +12,7 @@ import signal
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from gate.stream.kafka_errors import consumer_options, producer_options
+from gate.stream.client_options import consumer_options, producer_options
 from gate.stream.settings import KafkaSettings
 
 VALUE = b"x" * 480  # what a verdict without matches takes

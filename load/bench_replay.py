@@ -26,8 +26,8 @@ from gate.archive.replay import BATCH_DOCUMENTS, Replay
 from gate.archive.tally import Tally
 from gate.cli.targets import to_kafka
 from gate.limits import Limits
-from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, UNDER_WAY
-from gate.stream.kafka_errors import producer_options
+from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, MAX_IN_FLIGHT
+from gate.stream.client_options import producer_options
 from gate.stream.settings import KafkaSettings, Topics
 from gate.wire import CheckInEvent, encode
 from load.corpus import SyntheticCorpus
@@ -44,7 +44,7 @@ def bare(kafka: KafkaSettings, records: Sequence[tuple[bytes, bytes]]) -> Callab
             under_way: deque[asyncio.Future[Any]] = deque()
             for key, value in records:
                 under_way.append(await producer.send(kafka.topics.check_ins[0], value, key=key))
-                if len(under_way) > UNDER_WAY * BATCH_DOCUMENTS:
+                if len(under_way) > MAX_IN_FLIGHT * BATCH_DOCUMENTS:
                     await under_way.popleft()
             await asyncio.gather(*under_way)
 

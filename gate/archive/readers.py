@@ -26,6 +26,7 @@ from gate.archive.walk import find
 from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
+from gate.stream.content import attach_content
 from gate.wire import CheckInEvent, DocumentId, Event, Origin, Rejected, decode_event, encode
 
 STDIN = jsonl.STDIN
@@ -159,7 +160,7 @@ def read_jsonl(opened: Opened) -> Iterator[Readable]:
     item, limits = opened.item, opened.limits
     root = Path() if item.path is None else item.path.parent
     longest = jsonl.max_line_bytes(limits)
-    for line in jsonl.lines(opened.stream, max_bytes=longest):
+    for line in jsonl.read_lines(opened.stream, max_bytes=longest):
         if line is None:
             yield None
             continue
@@ -167,7 +168,7 @@ def read_jsonl(opened: Opened) -> Iterator[Readable]:
             continue
         origin = Origin(file=item.name, line=line.number)
         if line.raw is None:
-            yield jsonl.overlong(line, origin, longest)
+            yield jsonl.reject_overlong(line, origin, max_bytes=longest)
             continue
         try:
             event = decode_event(line.raw, origin=origin, limits=limits)
@@ -182,7 +183,7 @@ def _whole(event: Event, raw: bytes, origin: Origin, opened: Opened, root: Path)
         return Found(event=event, origin=origin, raw=raw)
     added: dict[str, object] = {}
     if event.content_uri is not None:
-        read = jsonl.with_content(event, event.content_uri, origin, root, opened.limits)
+        read = attach_content(event, event.content_uri, origin=origin, root=root, limits=opened.limits)
         added |= {"text": read.text, "content_uri": None}
     if event.checked_in_at is None and opened.dated is not None:
         added["checked_in_at"] = opened.dated

@@ -107,18 +107,18 @@ def rebuild(
 
 def _from_topics(kafka: KafkaSettings, settings: Settings, work: Work) -> Iterator[tuple[int, int]]:
     """Judge all that the topics hold; how many records were read, of how many."""
-    from gate.stream.events import read_record  # here, as the library of Kafka is: few commands need it
-    from gate.stream.topic_reader import read_in_time
+    from gate.stream.records import decode_record  # here, as the library of Kafka is: few commands need it
+    from gate.stream.topic_reader import read_by_timestamp
 
     limits = settings.limits
-    topics = read_in_time(
-        kafka, kafka.topics.check_ins, records=limits.batch_documents, size_bytes=settings.worker.batch_bytes
+    topics = read_by_timestamp(
+        kafka, kafka.topics.check_ins, max_records=limits.batch_documents, max_bytes=settings.worker.batch_bytes
     )
     with topics as (reading, batches):
-        total = sum(map(len, reading.spans.values()))
+        total = sum(map(len, reading.ranges.values()))
         for batch in batches:
-            work.judge([read_record(record, limits=limits, content_root=settings.content_root) for record in batch])
-            yield reading.done, total
+            work.judge([decode_record(record, limits=limits, content_root=settings.content_root) for record in batch])
+            yield reading.offsets_read, total
 
 
 class _Kind(msgspec.Struct):
@@ -138,7 +138,7 @@ def _holds_verdicts(path: Path) -> bool:
 def _lines(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
-            for line in jsonl.lines(file, max_bytes=max_bytes):
+            for line in jsonl.read_lines(file, max_bytes=max_bytes):
                 if line is not None:
                     yield line.number, line.raw or b""
     except OSError as exc:

@@ -176,7 +176,7 @@ class Source:
 
     def _messages(self, stream: BinaryIO, name: str) -> Iterator[Message | None]:
         settings = self._settings
-        return jsonl.messages(stream, name=name, limits=settings.limits, content_root=settings.content_root)
+        return jsonl.decode_lines(stream, name=name, limits=settings.limits, content_root=settings.content_root)
 
     def total_bytes(self) -> int | None:
         """None where nobody can know."""

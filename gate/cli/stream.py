@@ -104,7 +104,7 @@ def create(
     days = _days(retention_days)
     settings = need_kafka(load(options, kafka_brokers=kafka))
     rows = asyncio.run(
-        _create(settings, partitions=partitions, copies=replication, days=days, compact=compact, check=check)
+        _create(settings, partitions=partitions, replication=replication, days=days, compact=compact, check=check)
     )
     if options.json:
         for name, what, state, differing in rows:
@@ -137,29 +137,39 @@ Row = tuple[str, str, str, dict[str, tuple[str, str]]]
 
 
 async def _create(
-    kafka: KafkaSettings, *, partitions: int, copies: int | None, days: float | None, compact: bool, check: bool
+    kafka: KafkaSettings, *, partitions: int, replication: int | None, days: float | None, compact: bool, check: bool
 ) -> list[Row]:
     from aiokafka.admin import NewTopic
 
-    from gate.stream.admin import connected
-    from gate.stream.topics import MOST_COPIES, differences, wanted
+    from gate.stream.admin import open_admin
+    from gate.stream.topics import DEFAULT_REPLICATION, differences, topic_specs
 
-    async with connected(kafka) as admin:
-        copies = copies or min(MOST_COPIES, await admin.count_brokers())
-        topics = list(wanted(kafka, partitions=partitions, copies=copies, retention_days=days, compact=compact))
-        known = await admin.topics([topic.name for topic in topics])
-        settings = await admin.settings(list(known)) if known else {}
+    async with open_admin(kafka) as admin:
+        replication = replication or min(DEFAULT_REPLICATION, await admin.count_brokers())
+        topics = list(
+            topic_specs(
+                kafka,
+                partitions=partitions,
+                replication_factor=replication,
+                retention_days=days,
+                compact=compact,
+            )
+        )
+        known = await admin.describe_topics([topic.name for topic in topics])
+        settings = await admin.describe_configs(list(known)) if known else {}
         rows: list[Row] = []
         for topic in topics:
             if topic.name in known:
                 found = differences(topic, known[topic.name], settings[topic.name])
-                rows.append((topic.name, topic.what, "differs" if found else "exists", found))
+                rows.append((topic.name, topic.purpose, "differs" if found else "exists", found))
             elif check:
-                rows.append((topic.name, topic.what, "missing", {}))
+                rows.append((topic.name, topic.purpose, "missing", {}))
             else:
-                new = NewTopic(topic.name, topic.partitions, topic.copies, topic_configs=dict(topic.settings))
-                made = await admin.create(new)
-                rows.append((topic.name, topic.what, "created" if made else "exists", {}))
+                new = NewTopic(
+                    topic.name, topic.partitions, topic.replication_factor, topic_configs=dict(topic.configs)
+                )
+                made = await admin.create_topic(new)
+                rows.append((topic.name, topic.purpose, "created" if made else "exists", {}))
         return rows
 
 
@@ -201,15 +211,21 @@ def lag(*, most: int | None, kafka: str | None, options: Options) -> None:
 
 
 async def _lag(kafka: KafkaSettings) -> list[tuple[str, int, int | None, int, int]]:
-    from gate.stream.admin import connected
-    from gate.stream.topic_reader import opened, spans_of
+    from gate.stream.admin import open_admin
+    from gate.stream.topic_reader import fetch_offset_ranges, open_consumer
 
-    async with connected(kafka) as admin, opened(kafka) as consumer:
-        spans = await spans_of(kafka, admin, consumer, kafka.topics.check_ins)
-        committed = await admin.committed(kafka.group, spans)
+    async with open_admin(kafka) as admin, open_consumer(kafka) as consumer:
+        ranges = await fetch_offset_ranges(kafka, admin, consumer, kafka.topics.check_ins)
+        committed = await admin.committed_offsets(kafka.group, ranges)
         return [
-            (one.topic, one.partition, at := committed.get(one), span.end, max(0, span.end - max(at or 0, span.begin)))
-            for one, span in spans.items()
+            (
+                one.topic,
+                one.partition,
+                at := committed.get(one),
+                offsets.end,
+                max(0, offsets.end - max(at or 0, offsets.start)),
+            )
+            for one, offsets in ranges.items()
         ]
 
 
@@ -268,21 +284,21 @@ async def _letters(
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     from collections import deque
 
-    from gate.stream.dead_letters import chosen, read_letter
-    from gate.stream.topic_reader import reading
+    from gate.stream.dead_letters import decode_dead_letter, is_selected
+    from gate.stream.topic_reader import open_topic_reader
 
     rows: deque[dict[str, Any]] = deque(maxlen=last)
     counts: Counter[str] = Counter()
-    async with reading(kafka, [kafka.topics.dead_letters]) as topic:
+    async with open_topic_reader(kafka, [kafka.topics.dead_letters]) as topic:
         async for records in topic.batches():
-            for letter in map(read_letter, records):
-                if not chosen(letter, reasons=reasons, names=()):
+            for letter in map(decode_dead_letter, records):
+                if not is_selected(letter, reasons=reasons, positions=()):
                     continue
                 counts[letter.reason] += 1
-                told = letter.told
+                told = letter.letter
                 rows.append(
                     {
-                        "letter": letter.name,
+                        "letter": letter.position,
                         "reason": letter.reason,
                         "origin": str(told.origin) if told and told.origin else None,
                         "document_id": told.document_id if told else None,
@@ -339,12 +355,14 @@ def replay(
 
     def tell(letter: Any, outcome: str) -> None:
         if options.json:
-            origin = letter.told.origin if letter.told else None
-            told = {"letter": letter.name, "reason": letter.reason, "origin": origin, "outcome": outcome}
+            origin = letter.letter.origin if letter.letter else None
+            told = {"letter": letter.position, "reason": letter.reason, "origin": origin, "outcome": outcome}
             emit({**told, "dry_run": dry_run})
 
     counts = asyncio.run(
-        dead_letter_replay.resend(settings, reasons=reasons, names=names, again=again, dry_run=dry_run, tell=tell)
+        dead_letter_replay.replay_dead_letters(
+            settings, reasons=reasons, positions=names, again=again, dry_run=dry_run, report=tell
+        )
     )
     if not options.json:
         would = "would be " if dry_run else ""
@@ -353,5 +371,5 @@ def replay(
             for what, count in sorted(counts.items())
         )
         click.echo(said or "there are no such dead letters")
-    if counts.keys() - {dead_letter_replay.SENT, dead_letter_replay.BEFORE}:
+    if counts.keys() - {dead_letter_replay.SENT, dead_letter_replay.SENT_BEFORE}:
         sys.exit(SOME_FAILED)

@@ -18,7 +18,7 @@ from gate.stream.settings import KafkaSettings
 from gate.wire import CheckInEvent, Origin
 
 if TYPE_CHECKING:
-    from gate.stream.check_in_producer import Dead, Feed
+    from gate.stream.check_in_producer import CheckInAnswer, CheckInProducer
 
 
 class Ending(Target):
@@ -81,15 +81,15 @@ class Embedded(Ending):
 class ToKafka(Ending):
     """The topic of check-ins. The event loop turns only while something is asked of it."""
 
-    def __init__(self, feed: Feed[Fact], runner: asyncio.Runner, tally: Tally) -> None:
+    def __init__(self, feed: CheckInProducer[Fact], runner: asyncio.Runner, tally: Tally) -> None:
         self._feed = feed
         self._runner = runner
         self._tally = tally
 
     def take(self, batch: Sequence[Entry]) -> list[Fact]:
-        from gate.stream.check_in_producer import Message
+        from gate.stream.check_in_producer import TrackedRecord
 
-        messages = [Message(*_record(entry.found), entry.fact) for entry in batch]
+        messages = [TrackedRecord(*_record(entry.found), entry.fact) for entry in batch]
         return self._safe(self._runner.run(self._feed.send(messages)))
 
     def drain(self) -> list[Fact]:
@@ -104,7 +104,7 @@ class ToKafka(Ending):
     def pause(self, seconds: float) -> None:
         async def watch() -> None:
             end = asyncio.get_running_loop().time() + seconds
-            await self._feed.watch(0)
+            await self._feed.poll_answers(0)
             await asyncio.sleep(end - asyncio.get_running_loop().time())
 
         self._runner.run(watch())
@@ -112,12 +112,12 @@ class ToKafka(Ending):
     def answers(self, patience_seconds: float, tell: Callable[[], None]) -> None:
         since = time.monotonic()
         while self.unanswered() and time.monotonic() - since < patience_seconds:
-            if self._runner.run(self._feed.watch()):
+            if self._runner.run(self._feed.poll_answers()):
                 since = time.monotonic()
                 tell()
 
     def unanswered(self) -> int:
-        return len(self._feed.waiting)
+        return len(self._feed.pending)
 
 
 def _record(found: Found | None) -> tuple[bytes, bytes | None, bool]:
@@ -128,16 +128,19 @@ def _record(found: Found | None) -> tuple[bytes, bytes | None, bool]:
 
 @contextmanager
 def to_kafka(kafka: KafkaSettings, tally: Tally, *, watch: bool) -> Iterator[ToKafka]:
-    from gate.stream.check_in_producer import Told, feeding  # here, as the library of Kafka is: few commands need it
+    from gate.stream.check_in_producer import (  # here, as the library of Kafka is: few commands need it
+        VerdictSummary,
+        open_check_in_producer,
+    )
 
-    def tell(answer: Told | Dead) -> None:
-        if isinstance(answer, Told):
+    def tell(answer: CheckInAnswer) -> None:
+        if isinstance(answer, VerdictSummary):
             tally.judge(answer.relation, answer.group, similar=answer.similar)
         else:
             tally.dead_lettered[answer.reason] += 1
 
     with asyncio.Runner() as runner:
-        entered = feeding(kafka, watch=watch, tell=tell)
+        entered = open_check_in_producer(kafka, watch=watch, on_answer=tell)
         feed = runner.run(entered.__aenter__())
         try:
             yield ToKafka(feed, runner, tally)

@@ -1,97 +1,89 @@
-"""What is asked of the brokers themselves: which topics there are, how they are set, how far a group has come.
-
-Every question is bounded in time and asked again while the cluster settles. Whoever is refused is told what is missing.
-"""
+"""Administrative requests to the brokers: topics, their configuration, and the offsets of a group."""
 
 from __future__ import annotations
 
-import asyncio
-import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from aiokafka import TopicPartition, errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.conn import collect_hosts, create_conn
 
 from gate.errors import ConfigError
-from gate.stream.kafka_errors import Action, action_for, bounded, client_options, translated
+from gate.stream.client_calls import retry_call, start_client, stop_client
+from gate.stream.client_options import client_options
 from gate.stream.settings import KafkaSettings
 
 T = TypeVar("T")
 
-AGAIN_SECONDS = 0.1  # between two times of asking; a cluster settles in about a second
-
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A topic that is there."""
+class TopicInfo:
+    """An existing topic. Of partitions with different numbers of replicas, the smallest counts."""
 
     partitions: int
-    copies: int
+    replication_factor: int
 
 
 class Admin:
-    """The questions. Errors are the gate's own: ConfigError for what is refused or wrong, Unavailable for silence."""
+    """Requests that are retried while the cluster settles. ConfigError: denied or wrong; Unavailable: no answer."""
 
     def __init__(self, kafka: KafkaSettings, client: AIOKafkaAdminClient) -> None:
         self._kafka = kafka
         self._client = client
 
     async def count_brokers(self) -> int:
-        told = await self._asked(self._client.describe_cluster)
-        return len(told["brokers"])
+        cluster = await self._retry(self._client.describe_cluster)
+        return len(cluster["brokers"])
 
-    async def topics(self, names: Sequence[str]) -> dict[str, Known]:
-        """Those of them that are there."""
-        found: dict[str, Known] = {}
+    async def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo]:
+        """The topics among these that exist."""
+        existing: dict[str, TopicInfo] = {}
 
-        async def ask() -> None:
-            for one in await self._client.describe_topics(list(names)):
-                code = one["error_code"]
+        async def describe() -> None:
+            for topic in await self._client.describe_topics(list(names)):
+                code = topic["error_code"]
                 if code == errors.UnknownTopicOrPartitionError.errno:
                     continue
                 if code:
-                    raise errors.for_code(code)(one["topic"])
-                parts = one["partitions"]
-                found[one["topic"]] = Known(len(parts), min((len(part["replicas"]) for part in parts), default=0))
+                    raise errors.for_code(code)(topic["topic"])
+                partitions = topic["partitions"]
+                replicas = min((len(partition["replicas"]) for partition in partitions), default=0)
+                existing[topic["topic"]] = TopicInfo(len(partitions), replicas)
 
-        await self._asked(ask)
-        return found
+        await self._retry(describe)
+        return existing
 
-    async def needed(self, names: Iterable[str]) -> dict[str, Known]:
-        """All of them, or ConfigError names those that are missing."""
-        wanted = list(names)
-        found = await self.topics(wanted)
-        missing = [name for name in wanted if name not in found]
+    async def require_topics(self, names: Iterable[str]) -> dict[str, TopicInfo]:
+        """All of these topics; ConfigError names those that do not exist."""
+        required = list(names)
+        existing = await self.describe_topics(required)
+        missing = [name for name in required if name not in existing]
         if missing:
-            raise ConfigError(
-                *(f"topic {name}: is not there; `gate topics create` makes it, or name another" for name in missing)
-            )
-        return found
+            raise ConfigError(*(f"topic {name}: does not exist; `gate topics create` makes it" for name in missing))
+        return existing
 
-    async def settings(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """How topics are set, each by its name."""
+    async def describe_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The configuration of each of these topics."""
 
-        async def ask() -> dict[str, dict[str, str]]:
-            asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-            found: dict[str, dict[str, str]] = {}
-            for answer in await self._client.describe_configs(asked):
-                for code, _, _, name, entries in answer.resources:
+        async def describe() -> dict[str, dict[str, str]]:
+            resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+            configs: dict[str, dict[str, str]] = {}
+            for response in await self._client.describe_configs(resources):
+                for code, _, _, name, entries in response.resources:
                     if code:
                         raise errors.for_code(code)(name)
-                    found[name] = {entry[0]: entry[1] for entry in entries}
-            return found
+                    configs[name] = {entry[0]: entry[1] for entry in entries}
+            return configs
 
-        return await self._asked(ask)
+        return await self._retry(describe)
 
-    async def create(self, topic: NewTopic) -> bool:
-        """Make a topic, and wait until it is known and led. False: somebody else was first."""
+    async def create_topic(self, topic: NewTopic) -> bool:
+        """Create a topic, and wait until every partition has a leader. False: it exists already."""
 
-        async def ask() -> bool:
+        async def create() -> bool:
             [(_, code, message)] = (await self._client.create_topics([topic])).topic_errors
             if code == errors.TopicAlreadyExistsError.errno:
                 return False
@@ -106,88 +98,40 @@ class Admin:
                 raise error(message)
             return True
 
-        async def is_led() -> None:
-            """The answer comes before all brokers know of it."""
-            [one] = await self._client.describe_topics([topic.name])
-            for code in (one["error_code"], *(part["error_code"] for part in one["partitions"])):
+        async def check_leaders() -> None:
+            """The request is answered before all brokers know the topic."""
+            [created] = await self._client.describe_topics([topic.name])
+            for code in (created["error_code"], *(partition["error_code"] for partition in created["partitions"])):
                 if code:
                     raise errors.for_code(code)(topic.name)
 
-        made = await self._asked(ask)
-        await self._asked(is_led)
-        return made
+        is_new = await self._retry(create)
+        await self._retry(check_leaders)
+        return is_new
 
-    async def committed(self, group: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offsets at which a group goes on; partitions where it has not begun are left out."""
-        wanted = list(partitions)
+    async def committed_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where a group resumes; partitions without a committed offset are left out."""
+        requested = list(partitions)
 
-        async def ask() -> Mapping[TopicPartition, Any]:
-            told: Mapping[TopicPartition, Any] = await self._client.list_consumer_group_offsets(
-                group, partitions=wanted
+        async def fetch() -> Mapping[TopicPartition, Any]:
+            offsets: Mapping[TopicPartition, Any] = await self._client.list_consumer_group_offsets(
+                group, partitions=requested
             )
-            return told
+            return offsets
 
-        found = await self._asked(ask)
-        return {partition: one.offset for partition, one in found.items() if one.offset >= 0}
+        offsets = await self._retry(fetch)
+        return {partition: committed.offset for partition, committed in offsets.items() if committed.offset >= 0}
 
-    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
-        return await asked(self._kafka, ask)
-
-
-async def asked(kafka: KafkaSettings, ask: Callable[[], Awaitable[T]]) -> T:
-    """An answer, within the time of one request; until then, whatever passes is asked again."""
-    last: BaseException = TimeoutError()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(kafka.request_timeout_seconds):
-            while True:
-                try:
-                    return await ask()
-                except (errors.KafkaError, OSError) as exc:
-                    if action_for(exc) is not Action.RETRY:
-                        raise translated(exc, kafka) from exc
-                    last = exc
-                await asyncio.sleep(AGAIN_SECONDS)
-    raise translated(last, kafka) from last
+    async def _retry(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await retry_call(self._kafka, call)
 
 
 @asynccontextmanager
-async def connected(kafka: KafkaSettings) -> AsyncIterator[Admin]:
+async def open_admin(kafka: KafkaSettings) -> AsyncIterator[Admin]:
+    """A connected admin client, closed at the end."""
     client = AIOKafkaAdminClient(**client_options(kafka))
     try:
-        await started(kafka, client)
+        await start_client(kafka, client)
         yield Admin(kafka, client)
     finally:
-        await stopped(kafka, client.close)
-
-
-async def started(kafka: KafkaSettings, client: Any) -> None:
-    """Start a client of the library. Why it cannot be reached is found out, for the library does not say."""
-    try:
-        await bounded(client.start(), kafka.request_timeout_seconds)
-    except (errors.KafkaError, OSError) as exc:
-        raise translated(await _found_out(kafka, exc), kafka) from exc
-
-
-async def stopped(kafka: KafkaSettings, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Close a client, or leave it: with the broker away the library may wait for ever, or tell its caller that it was
-    cancelled when only a task of the library was."""
-    closing = asyncio.ensure_future(close())
-    await asyncio.wait([closing], timeout=kafka.request_timeout_seconds)
-    closing.cancel()
-    with suppress(asyncio.CancelledError, errors.KafkaError, OSError):
-        if closing.done():
-            closing.result()
-
-
-async def _found_out(kafka: KafkaSettings, error: BaseException) -> BaseException:
-    """What a broker says to a single connection; that it is away, if none says anything else."""
-    options = client_options(kafka)
-    for host, port, _ in collect_hosts(options.pop("bootstrap_servers")):
-        try:
-            (await bounded(create_conn(host, port, **options), kafka.request_timeout_seconds)).close()
-        except (ssl.SSLError, errors.KafkaError) as exc:
-            if isinstance(exc, ssl.SSLError) or action_for(exc) is not Action.RETRY:
-                return exc
-        except OSError:
-            continue
-    return error
+        await stop_client(kafka, client.close)

@@ -1,7 +1,7 @@
-"""Documents into the topic of check-ins, and what becomes of them: acknowledged, judged, dead-lettered.
+"""Send documents to the check-in topic, and count their answers: acknowledgements, verdicts, dead letters.
 
-An answer names the origin of the record that it is about, so answers are told apart by that; whoever else sends to the
-same topic does not get into the counts, and an answer that comes twice is counted once.
+An answer names the offset of the record that it is about, which is how it is matched with what was sent here: records
+of other producers of the topic are not counted, and an answer that is delivered twice is counted once.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition, errors
 
 from gate.errors import ConfigError
 from gate.model import Relation
-from gate.stream.admin import Admin, asked, connected, started, stopped
-from gate.stream.kafka_errors import Action, action_for, bounded, producer_options, translated
+from gate.stream.admin import Admin, open_admin
+from gate.stream.client_calls import retry_call, start_client, stop_client, with_timeout
+from gate.stream.client_options import producer_options
+from gate.stream.kafka_errors import Action, action_for, translate_error
 from gate.stream.settings import KafkaSettings
-from gate.stream.topic_reader import opened
+from gate.stream.topic_reader import open_consumer
 from gate.wire import Origin
 
-UNDER_WAY = 4  # batches that are sent and not yet acknowledged
+MAX_IN_FLIGHT = 4  # batches that are sent and not yet acknowledged
 POLL_MS = 50
-BATCH_BYTES = 1024 * 1024  # in one request to a broker: few large ones are what a replay is fast by
-DEFAULT_BYTES = 1024 * 1024  # what a topic takes that was not told otherwise
-AROUND_BYTES = 200  # a batch of one record, beside its key and value
+BATCH_BYTES = 1024 * 1024  # of one request to a broker: a replay is fast by few large ones
+DEFAULT_MAX_BYTES = 1024 * 1024  # max.message.bytes of a topic that does not set it
+BATCH_OVERHEAD_BYTES = 200  # of a batch of one record, beside its key and value
 LINGER_MS = 20
 
 T = TypeVar("T")
 
 
-class Told(msgspec.Struct, frozen=True):
-    """As much of a verdict as is counted."""
+class VerdictSummary(msgspec.Struct, frozen=True):
+    """The fields of a verdict that are counted."""
 
     origin: Origin | None
     relation: Relation
@@ -43,232 +45,240 @@ class Told(msgspec.Struct, frozen=True):
     similar: bool
 
 
-class Dead(msgspec.Struct, frozen=True):
-    """As much of a dead letter."""
+class DeadLetterSummary(msgspec.Struct, frozen=True):
+    """The fields of a dead letter that are counted."""
 
     origin: Origin | None
     reason: str
 
 
-_told = msgspec.json.Decoder(Told)
-_dead = msgspec.json.Decoder(Dead)
+CheckInAnswer = VerdictSummary | DeadLetterSummary
+_Decoder = msgspec.json.Decoder[VerdictSummary] | msgspec.json.Decoder[DeadLetterSummary]
+
+_verdict_decoder = msgspec.json.Decoder(VerdictSummary)
+_dead_letter_decoder = msgspec.json.Decoder(DeadLetterSummary)
 
 
 @dataclass(frozen=True, slots=True)
-class Message(Generic[T]):
-    """A record to send. `fact` is handed back once it and all before it are acknowledged. Without a value there is
-    nothing to send, and the fact alone waits for its turn."""
+class TrackedRecord(Generic[T]):
+    """A record to send. `receipt` is handed back once the record and all before it are acknowledged. Without a value
+    nothing is sent, and the receipt alone waits for its turn."""
 
     key: bytes
     value: bytes | None
     is_check_in: bool
-    fact: T
+    receipt: T
 
 
-class Waiting:
-    """Places of check-ins that have no answer so far."""
+class PendingCheckIns:
+    """Offsets of check-ins that have no answer yet."""
 
     def __init__(self) -> None:
-        self._open: dict[int, set[int]] = {}
-        self._sent_up_to: dict[int, int] = {}  # by partition: the highest offset that is known to be ours
-        self._early: dict[int, dict[int, Told | Dead]] = {}  # answers that came before the acknowledgement
+        self._offsets: dict[int, set[int]] = {}
+        self._acknowledged_up_to: dict[int, int] = {}  # by partition: the highest acknowledged offset of ours
+        self._early: dict[int, dict[int, CheckInAnswer]] = {}  # answers that came before the acknowledgement
 
     def __len__(self) -> int:
-        return sum(map(len, self._open.values()))
+        return sum(map(len, self._offsets.values()))
 
-    def sent(self, partition: int, offset: int, *, is_check_in: bool) -> Told | Dead | None:
-        """Note what was acknowledged; its answer, if that was faster."""
+    def acknowledge(self, partition: int, offset: int, *, is_check_in: bool) -> CheckInAnswer | None:
+        """Add an acknowledged record; its answer, if that came before the acknowledgement."""
         early = self._early.get(partition, {})
         answer = early.pop(offset, None)
-        self._sent_up_to[partition] = max(offset, self._sent_up_to.get(partition, -1))
+        self._acknowledged_up_to[partition] = max(offset, self._acknowledged_up_to.get(partition, -1))
         while early and (first := next(iter(early))) < offset:
-            del early[first]  # somebody else's: ours are acknowledged in their order, and answered nearly so
+            del early[first]  # another producer's: ours are acknowledged in order, and answered nearly in order
         if answer is None and is_check_in:
-            self._open.setdefault(partition, set()).add(offset)
+            self._offsets.setdefault(partition, set()).add(offset)
         return answer if is_check_in else None
 
-    def answered(self, partition: int, offset: int, answer: Told | Dead) -> bool:
-        """Whether this is the first answer to one of ours."""
-        mine = self._open.get(partition, set())
-        if offset in mine:
-            mine.remove(offset)
+    def resolve(self, partition: int, offset: int, answer: CheckInAnswer) -> bool:
+        """Whether this is the first answer to a pending check-in. Answers ahead of the acknowledgements are kept."""
+        pending = self._offsets.get(partition, set())
+        if offset in pending:
+            pending.remove(offset)
             return True
-        if offset > self._sent_up_to.get(partition, -1):
+        if offset > self._acknowledged_up_to.get(partition, -1):
             self._early.setdefault(partition, {})[offset] = answer
         return False
 
 
-class Feed(Generic[T]):
-    """Sends batches, and tells which are acknowledged. Nothing is lost in silence: an error is raised.
+class CheckInProducer(Generic[T]):
+    """Sends batches, and returns the receipts of acknowledged records. An error is raised, never swallowed.
 
-    A record that may be too large for the topic travels alone: whatever shares a request with it would be refused too,
-    and a producer that was refused something is of no more use.
+    A record that may be too large for the topic is sent alone: the broker refuses the whole request that contains it,
+    and a producer that was refused a record has to be replaced.
     """
 
     def __init__(
         self,
         kafka: KafkaSettings,
         topic: str,
-        watcher: AIOKafkaConsumer | None,
+        answers: AIOKafkaConsumer | None,
         *,
-        surely_bytes: int,
-        tell: Callable[[Told | Dead], None],
+        safe_bytes: int,
+        on_answer: Callable[[CheckInAnswer], None],
     ) -> None:
-        self.waiting = Waiting()
+        self.pending = PendingCheckIns()
         self.acknowledged = 0
         self.refused = 0  # too large for the topic
         self._kafka = kafka
         self._topic = topic
-        self._watcher = watcher
-        self._surely_bytes = surely_bytes  # the topic takes so much at once
-        self._tell = tell
+        self._answers = answers
+        self._safe_bytes = safe_bytes  # a record of this size is never too large
+        self._on_answer = on_answer
         self._producer: AIOKafkaProducer | None = None
-        self._under_way: deque[list[tuple[Message[T], asyncio.Future[Any] | None]]] = deque()
+        self._in_flight: deque[list[tuple[TrackedRecord[T], asyncio.Future[Any] | None]]] = deque()
 
-    async def send(self, batch: Sequence[Message[T]]) -> list[T]:
-        """Send a batch; the facts of those that are acknowledged by now, in their order."""
-        done: list[T] = []
-        sent: list[tuple[Message[T], asyncio.Future[Any] | None]] = []
-        self._under_way.append(sent)
-        for message in batch:
-            if len(message.key) + len(message.value or b"") > self._surely_bytes:
-                done += await self.drain()
-                await self._send_alone(message)
-                done.append(message.fact)
+    async def send(self, batch: Sequence[TrackedRecord[T]]) -> list[T]:
+        """Send a batch; the receipts of records that are acknowledged by now, in order."""
+        receipts: list[T] = []
+        sent: list[tuple[TrackedRecord[T], asyncio.Future[Any] | None]] = []
+        self._in_flight.append(sent)
+        for record in batch:
+            if len(record.key) + len(record.value or b"") > self._safe_bytes:
+                receipts += await self.drain()
+                await self._send_alone(record)
+                receipts.append(record.receipt)
                 sent = []
-                self._under_way.append(sent)
+                self._in_flight.append(sent)
             else:
-                sent.append((message, None if message.value is None else await self._sent(message)))
-        while len(self._under_way) > UNDER_WAY:
-            done += await self._acknowledged()
-        await self.watch(0)
-        return done
+                sent.append((record, None if record.value is None else await self._send(record)))
+        while len(self._in_flight) > MAX_IN_FLIGHT:
+            receipts += await self._wait_oldest()
+        await self.poll_answers(0)
+        return receipts
 
     async def drain(self) -> list[T]:
-        """Wait for all that is under way."""
-        done: list[T] = []
-        while self._under_way:
-            done += await self._acknowledged()
-        return done
+        """Wait until everything in flight is acknowledged."""
+        receipts: list[T] = []
+        while self._in_flight:
+            receipts += await self._wait_oldest()
+        return receipts
 
-    async def _acknowledged(self) -> list[T]:
-        """The facts of the oldest batch, once all of it is acknowledged."""
-        batch = self._under_way[0]
-        await self._settled([future for _, future in batch if future is not None])
-        for message, future in batch:
+    async def _wait_oldest(self) -> list[T]:
+        """The receipts of the oldest batch, once all of it is acknowledged."""
+        batch = self._in_flight[0]
+        await self._wait_acknowledged([future for _, future in batch if future is not None])
+        for record, future in batch:
             if future is not None:
-                self._arrived(message, future)
-        self._under_way.popleft()
-        return [message.fact for message, _ in batch]
+                self._acknowledge(record, future)
+        self._in_flight.popleft()
+        return [record.receipt for record, _ in batch]
 
-    async def _settled(self, sent: list[asyncio.Future[Any]]) -> None:
-        """Wait for acknowledgements, or for as long as one request may take: an idempotent producer never gives up."""
-        if missing := [future for future in sent if not future.done()]:
-            _, late = await asyncio.wait(missing, timeout=self._kafka.request_timeout_seconds)
+    async def _wait_acknowledged(self, futures: list[asyncio.Future[Any]]) -> None:
+        """Wait for as long as one request may take; by itself an idempotent producer never gives up."""
+        if waiting := [future for future in futures if not future.done()]:
+            _, late = await asyncio.wait(waiting, timeout=self._kafka.request_timeout_seconds)
             if late:
-                raise translated(TimeoutError(), self._kafka)
+                raise translate_error(TimeoutError(), self._kafka)
 
-    async def _send_alone(self, message: Message[T]) -> None:
+    async def _send_alone(self, record: TrackedRecord[T]) -> None:
         try:
-            sent = await self._sent(message)
-        except errors.MessageSizeTooLargeError:  # for what the library was told of
+            future = await self._send(record)
+        except errors.MessageSizeTooLargeError:  # above the limit of the client itself
             self.refused += 1
             return
-        await self._settled([sent])
-        if (error := sent.exception()) is not None and action_for(error) is Action.TOO_LARGE:
+        await self._wait_acknowledged([future])
+        if (error := future.exception()) is not None and action_for(error) is Action.TOO_LARGE:
             self.refused += 1
             await self.close()
         else:
-            self._arrived(message, sent)
+            self._acknowledge(record, future)
 
-    async def _sent(self, message: Message[T]) -> asyncio.Future[Any]:
+    async def _send(self, record: TrackedRecord[T]) -> asyncio.Future[Any]:
         if self._producer is None:
-            limits = {"max_batch_size": min(BATCH_BYTES, self._surely_bytes), "linger_ms": LINGER_MS}
+            limits = {"max_batch_size": min(BATCH_BYTES, self._safe_bytes), "linger_ms": LINGER_MS}
             self._producer = AIOKafkaProducer(**producer_options(self._kafka) | limits)
-            await started(self._kafka, self._producer)
+            await start_client(self._kafka, self._producer)
         try:
-            sent: asyncio.Future[Any] = await bounded(
-                self._producer.send(self._topic, message.value, key=message.key), self._kafka.request_timeout_seconds
+            future: asyncio.Future[Any] = await with_timeout(
+                self._producer.send(self._topic, record.value, key=record.key), self._kafka.request_timeout_seconds
             )
         except errors.MessageSizeTooLargeError:
             raise
         except (errors.KafkaError, OSError) as exc:
-            raise translated(exc, self._kafka) from exc
-        return sent
+            raise translate_error(exc, self._kafka) from exc
+        return future
 
-    def _arrived(self, message: Message[T], sent: asyncio.Future[Any]) -> None:
+    def _acknowledge(self, record: TrackedRecord[T], future: asyncio.Future[Any]) -> None:
         try:
-            record = sent.result()
+            metadata = future.result()
         except (errors.KafkaError, OSError) as exc:
-            raise translated(exc, self._kafka) from exc
+            raise translate_error(exc, self._kafka) from exc
         self.acknowledged += 1
-        if record.offset < 0:
-            return  # it arrived before, and the broker no longer knows where
-        answer = self.waiting.sent(record.partition, record.offset, is_check_in=message.is_check_in)
+        if metadata.offset < 0:
+            return  # a duplicate of an earlier attempt, whose offset the broker no longer knows
+        answer = self.pending.acknowledge(metadata.partition, metadata.offset, is_check_in=record.is_check_in)
         if answer is not None:
-            self._tell(answer)
+            self._on_answer(answer)
 
     async def close(self) -> None:
         if self._producer is not None:
             producer, self._producer = self._producer, None
-            await stopped(self._kafka, producer.stop)
+            await stop_client(self._kafka, producer.stop)
 
-    async def watch(self, milliseconds: int = POLL_MS) -> int:
-        """Read answers for a moment; how many were ours."""
-        if self._watcher is None:
+    async def poll_answers(self, milliseconds: int = POLL_MS) -> int:
+        """Poll for answers once; the number of pending check-ins that got theirs."""
+        if self._answers is None:
             return 0
-        watcher = self._watcher
-        found = await asked(self._kafka, lambda: watcher.getmany(timeout_ms=milliseconds))
-        mine = 0
-        for partition, records in found.items():
-            decoder: msgspec.json.Decoder[Told] | msgspec.json.Decoder[Dead] = (
-                _told if partition.topic == self._kafka.topics.verdicts else _dead
-            )
+        answers = self._answers
+        polled = await retry_call(self._kafka, lambda: answers.getmany(timeout_ms=milliseconds))
+        resolved = 0
+        for partition, records in polled.items():
+            is_verdict = partition.topic == self._kafka.topics.verdicts
+            decoder: _Decoder = _verdict_decoder if is_verdict else _dead_letter_decoder
             for record in records:
-                mine += self._answered(decoder, record.value or b"")
-        return mine
+                resolved += self._resolve(decoder, record.value or b"")
+        return resolved
 
-    def _answered(self, decoder: msgspec.json.Decoder[Told] | msgspec.json.Decoder[Dead], raw: bytes) -> bool:
+    def _resolve(self, decoder: _Decoder, raw: bytes) -> bool:
         try:
             answer = decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return False  # nothing of the gate's
+            return False  # not written by the gate
         origin = answer.origin
         if origin is None or origin.topic != self._topic or origin.partition is None or origin.offset is None:
             return False
-        if not self.waiting.answered(origin.partition, origin.offset, answer):
+        if not self.pending.resolve(origin.partition, origin.offset, answer):
             return False
-        self._tell(answer)
+        self._on_answer(answer)
         return True
 
 
 @asynccontextmanager
-async def feeding(
-    kafka: KafkaSettings, *, watch: bool, tell: Callable[[Told | Dead], None]
-) -> AsyncIterator[Feed[Any]]:
-    """Feed the first topic of check-ins, from now on. ConfigError: it is not there, or not allowed."""
+async def open_check_in_producer(
+    kafka: KafkaSettings, *, watch: bool, on_answer: Callable[[CheckInAnswer], None]
+) -> AsyncIterator[CheckInProducer[Any]]:
+    """A producer for the first check-in topic; with `watch`, answers from now on are counted. ConfigError: a topic does
+    not exist, or access is denied."""
     topic = kafka.topics.check_ins[0]
-    answers = (kafka.topics.verdicts, kafka.topics.dead_letters) if watch else ()
-    async with AsyncExitStack() as held:
-        admin = await held.enter_async_context(connected(kafka))
-        known = await admin.needed((topic, *answers))
-        watcher = await held.enter_async_context(opened(kafka)) if watch else None
-        if watcher is not None:
-            partitions = [TopicPartition(name, number) for name in answers for number in range(known[name].partitions)]
-            ends = await asked(kafka, lambda: watcher.end_offsets(partitions))
-            watcher.assign(partitions)
+    answer_topics = (kafka.topics.verdicts, kafka.topics.dead_letters) if watch else ()
+    async with AsyncExitStack() as resources:
+        admin = await resources.enter_async_context(open_admin(kafka))
+        infos = await admin.require_topics((topic, *answer_topics))
+        consumer = await resources.enter_async_context(open_consumer(kafka)) if watch else None
+        if consumer is not None:
+            partitions = [
+                TopicPartition(name, number) for name in answer_topics for number in range(infos[name].partitions)
+            ]
+            ends = await retry_call(kafka, lambda: consumer.end_offsets(partitions))
+            consumer.assign(partitions)
             for partition, end in ends.items():
-                watcher.seek(partition, end)
-        feed: Feed[Any] = Feed(kafka, topic, watcher, surely_bytes=await _surely_bytes(kafka, admin), tell=tell)
-        held.push_async_callback(feed.close)
-        yield feed
+                consumer.seek(partition, end)
+        safe_bytes = await _fetch_safe_bytes(kafka, admin)
+        producer: CheckInProducer[Any] = CheckInProducer(
+            kafka, topic, consumer, safe_bytes=safe_bytes, on_answer=on_answer
+        )
+        resources.push_async_callback(producer.close)
+        yield producer
 
 
-async def _surely_bytes(kafka: KafkaSettings, admin: Admin) -> int:
-    """As much as the client and the topic take for certain, with what is written around it."""
+async def _fetch_safe_bytes(kafka: KafkaSettings, admin: Admin) -> int:
+    """The size of a record that client and topic accept for certain, with the batch around it."""
     topic = kafka.topics.check_ins[0]
     try:
-        told = (await admin.settings([topic]))[topic]["max.message.bytes"]
-    except ConfigError:  # to read settings needs a permission of its own
-        told = str(DEFAULT_BYTES)
-    return max(1, int(min(int(told), kafka.max_record_bytes) * 0.9) - AROUND_BYTES)
+        max_bytes = int((await admin.describe_configs([topic]))[topic]["max.message.bytes"])
+    except ConfigError:  # to describe a configuration needs a permission of its own
+        max_bytes = DEFAULT_MAX_BYTES
+    return max(1, int(min(max_bytes, kafka.max_record_bytes) * 0.9) - BATCH_OVERHEAD_BYTES)

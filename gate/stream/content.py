@@ -1,7 +1,7 @@
-"""Read the content that an event only points to, and nothing that it should not point to.
+"""Read the content that an event refers to by `content_uri`.
 
-An event may come from anywhere, so its `content_uri` reaches only regular files beneath one folder, symbolic links
-followed: it cannot have the gate read a device that never ends or a file that is none of the sender's business.
+Events are untrusted: a `content_uri` reaches only regular files beneath one folder, after symbolic links are resolved.
+It cannot make the gate read a device without end, or a file that the sender has no business to read.
 """
 
 from __future__ import annotations
@@ -11,29 +11,39 @@ import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from msgspec import structs
+
 from gate.errors import BadDocument
 from gate.limits import Limits
-from gate.wire import too_large
+from gate.wire import CheckInEvent, Origin, too_large
 
 _MAX_BYTES_PER_CHAR = 4  # of UTF-8
-_SNIFFED_BYTES = 8192  # where git looks for a NUL, too
+_SNIFFED_BYTES = 8192  # as git does, to tell binary files by a NUL
+
+
+def attach_content(event: CheckInEvent, uri: str, *, origin: Origin, root: Path, limits: Limits) -> CheckInEvent:
+    """The event with the text behind its URI. BadDocument names the origin of the event."""
+    try:
+        return structs.replace(event, text=read_content(uri, root=root, limits=limits))
+    except BadDocument as exc:
+        raise BadDocument(exc.code, f"{origin}: {exc}") from exc
 
 
 def read_content(uri: str, *, root: Path, limits: Limits) -> str:
     """The text behind a `file:` URI. A relative path (`file:docs/a.txt`) starts at `root`."""
-    path = _path(uri)
+    path = _parse_uri(uri)
     try:
-        inside = root.resolve()
-        real = (inside / path).resolve()
+        resolved_root = root.resolve()
+        resolved = (resolved_root / path).resolve()
     except (OSError, RuntimeError) as exc:  # RuntimeError: a loop of symbolic links, before Python 3.13
-        raise BadDocument("unreadable_content", "field `content_uri`: its path leads in a circle") from exc
-    if not real.is_relative_to(inside):
+        raise BadDocument("unreadable_content", "field `content_uri`: is a loop of symbolic links: correct it") from exc
+    if not resolved.is_relative_to(resolved_root):
         raise BadDocument(
             "unreadable_content",
             "field `content_uri`: points outside the folder that contents are read from: "
             "move the file there, or set content_root",
         )
-    raw = _bytes(real, limits)
+    raw = _read_file(resolved, limits)
     if b"\0" in raw[:_SNIFFED_BYTES]:
         raise BadDocument("binary_content", "field `content_uri`: the file is binary: extract its text first")
     try:
@@ -47,13 +57,13 @@ def read_content(uri: str, *, root: Path, limits: Limits) -> str:
     return text
 
 
-def _path(uri: str) -> str:
+def _parse_uri(uri: str) -> str:
     try:
         parts = urlsplit(uri)
     except ValueError as exc:
-        raise BadDocument("bad_field", "field `content_uri`: is no URI: write file:///path or file:path") from exc
+        raise BadDocument("bad_field", "field `content_uri`: is not a URI: write file:///path or file:path") from exc
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        raise BadDocument("bad_field", "field `content_uri`: only file: on this machine is read: send `text` instead")
+        raise BadDocument("bad_field", "field `content_uri`: only local file: URIs are read: send `text` instead")
     if parts.query or parts.fragment:
         raise BadDocument("bad_field", "field `content_uri`: write ? as %3F and # as %23 in a path")
     path = unquote(parts.path, errors="surrogateescape")
@@ -62,18 +72,18 @@ def _path(uri: str) -> str:
     return path
 
 
-def _bytes(path: Path, limits: Limits) -> bytes:
-    """The bytes of a regular file. O_NONBLOCK: opening a pipe that nobody writes to must not wait for ever."""
-    most = limits.max_document_chars * _MAX_BYTES_PER_CHAR + len(b"\xef\xbb\xbf")
+def _read_file(path: Path, limits: Limits) -> bytes:
+    """The bytes of a regular file. O_NONBLOCK: opening a pipe without a writer must not block."""
+    max_bytes = limits.max_document_chars * _MAX_BYTES_PER_CHAR + len(b"\xef\xbb\xbf")
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123 - by number
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123 - a file descriptor
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise BadDocument("unreadable_content", "field `content_uri`: is no regular file: point to a file")
-            raw = file.read(most + 1)
+                raise BadDocument("unreadable_content", "field `content_uri`: is not a regular file: point to a file")
+            raw = file.read(max_bytes + 1)
     except OSError as exc:
         reason = (exc.strerror or type(exc).__name__).lower()
-        remedy = "mend it and send the event again"
+        remedy = "make it readable and send the event again"
         raise BadDocument("unreadable_content", f"field `content_uri`: cannot be read ({reason}): {remedy}") from exc
-    if len(raw) > most:
+    if len(raw) > max_bytes:
         raise BadDocument("too_large", too_large("content_uri", limits))
     return raw

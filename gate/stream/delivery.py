@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from aiokafka import TopicPartition
 
-from gate.stream.kafka_errors import Action, action_for, bounded, code_of
+from gate.stream.client_calls import with_timeout
+from gate.stream.kafka_errors import Action, action_for, error_name
 from gate.stream.outage import Backoff
 from gate.stream.partitions import Lane
 from gate.stream.processor import Batch, Part
@@ -106,11 +107,11 @@ class AtLeastOnce:
         if action_for(error) is Action.FATAL:
             raise error
         if self._producer is not None:
-            self._sender.metrics.record_producer_discarded(code_of(error))
+            self._sender.metrics.record_producer_discarded(error_name(error))
             self._sender.discard(self._producer)
             self._producer = None
         if action_for(error) is not Action.TOO_LARGE:
-            self._sender.broker.noted(code_of(error))
+            self._sender.broker.noted(error_name(error))
         for part in parts:
             if self._lanes.is_current(part) and (lane := self._lanes.lane(part.partition)) is not None:
                 self._lanes.go_back(lane, self._sender.consumer)
@@ -126,7 +127,7 @@ class AtLeastOnce:
             begun = asyncio.get_running_loop().time()
             try:
                 if offsets:
-                    await bounded(self._sender.consumer.commit(offsets), self._sender.patience)
+                    await with_timeout(self._sender.consumer.commit(offsets), self._sender.patience)
             except Exception as exc:  # noqa: BLE001 - sorted as above
                 await self._uncommitted(exc, offsets, backoff)
             else:
@@ -140,7 +141,7 @@ class AtLeastOnce:
             case Action.LOST | Action.FENCED:  # the group has changed; what was not committed is judged again
                 return
             case Action.RETRY:
-                self._sender.broker.noted(code_of(error))
+                self._sender.broker.noted(error_name(error))
                 held = self._lanes.epochs()
                 for partition, offset in offsets.items():
                     if partition in held:
@@ -152,7 +153,7 @@ class AtLeastOnce:
 
     async def settled(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await bounded(self._wait_committed(), seconds)
+            await with_timeout(self._wait_committed(), seconds)
 
     async def _wait_committed(self) -> None:
         await self._committed.wait()
@@ -220,14 +221,14 @@ class ExactlyOnce:
                 if action_for(exc) is Action.FATAL:
                     raise
                 self._shut(lane)
-                self._sender.metrics.record_producer_discarded(code_of(exc))
+                self._sender.metrics.record_producer_discarded(error_name(exc))
                 if action_for(exc) is Action.FENCED:
                     # Somebody newer has the partition. If not, and the broker gave this producer up by itself, the
                     # group would have told by then.
                     self._sender.metrics.record_producer_fenced(*lane.partition)
                     await asyncio.sleep(self._sender.kafka.session_timeout_seconds)
                 elif action_for(exc) is not Action.TOO_LARGE:
-                    self._sender.broker.noted(code_of(exc))
+                    self._sender.broker.noted(error_name(exc))
                 await backoff.wait()
             finally:
                 if producer is not None:
@@ -238,7 +239,7 @@ class ExactlyOnce:
         topic, partition = lane.partition
         producer = await self._sender.producer(f"{self._sender.kafka.group}.{topic}.{partition}")
         try:
-            await bounded(producer.begin_transaction(), self._sender.patience)
+            await with_timeout(producer.begin_transaction(), self._sender.patience)
         except BaseException:
             self._sender.discard(producer)
             raise
@@ -246,10 +247,10 @@ class ExactlyOnce:
 
     async def _open(self, lane: Lane) -> None:
         consumer = self._sender.consumer
-        committed = await bounded(consumer.committed(lane.partition), self._sender.patience)
+        committed = await with_timeout(consumer.committed(lane.partition), self._sender.patience)
         self._lanes.go_back(lane, consumer, committed)
         if committed is None and lane.goes_back_to is None:
-            await bounded(consumer.seek_to_beginning(lane.partition), self._sender.patience)
+            await with_timeout(consumer.seek_to_beginning(lane.partition), self._sender.patience)
         lane.open = True
         consumer.resume(lane.partition)
 
@@ -277,8 +278,8 @@ class ExactlyOnce:
                 await sender.send(producer, current)
                 sent = loop.time()
                 offsets = {lane.partition: current[-1].next_offset}
-                await bounded(producer.send_offsets_to_transaction(offsets, sender.kafka.group), sender.patience)
-                await bounded(producer.commit_transaction(), sender.patience)
+                await with_timeout(producer.send_offsets_to_transaction(offsets, sender.kafka.group), sender.patience)
+                await with_timeout(producer.commit_transaction(), sender.patience)
                 sender.metrics.record_stage("produce", sent - begun)
                 sender.metrics.record_stage("commit", loop.time() - sent)
                 sender.tell(current)
@@ -288,7 +289,7 @@ class ExactlyOnce:
             finally:
                 for part in parts:
                     self._lanes.settle(part)
-            await bounded(producer.begin_transaction(), sender.patience)
+            await with_timeout(producer.begin_transaction(), sender.patience)
 
     async def settled(self, seconds: float) -> None:
         """What is delivered is committed."""

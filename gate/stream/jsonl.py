@@ -1,8 +1,8 @@
 """JSON Lines in and out: check-in events from files or standard input, verdicts and dead letters to files.
 
-    bytes ──lines──▶ Line ──messages──▶ Arrival | Rejected ──batches──▶ lists of them, in the order of the input
+    bytes ──read_lines──▶ Line ──decode_lines──▶ Arrival | Rejected ──batches──▶ lists, in the order of the input
 
-Memory is bounded by the limits and not by the input: a line without end is hashed and counted, not kept.
+Memory is bounded by the limits, not by the input: an overlong line is hashed and counted, not kept.
 """
 
 from __future__ import annotations
@@ -19,26 +19,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from msgspec import structs
-
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
-from gate.stream.content import read_content
+from gate.stream.content import attach_content
 from gate.wire import Arrival, CheckInEvent, Origin, Rejected, VerdictEvent, decode_event, encode
 
 Message = Arrival | Rejected
 
 STDIN = "-"
-_CHUNK_BYTES = 256 * 1024
+_READ_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
-# The longest way that JSON writes a character of the basic plane is \uXXXX; the rest is room for the other fields.
+# The longest escape of a character of the basic plane in JSON is \uXXXX; the rest is room for the other fields.
 _ESCAPED_BYTES_PER_CHAR = 6
 _OTHER_FIELDS_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without its end. `raw` is None where it was longer than allowed; hash and size tell which it was."""
+    """A line without its newline. `raw` is None where the line is overlong; hash and size identify it."""
 
     number: int
     raw: bytes | None
@@ -47,52 +45,52 @@ class Line:
 
 
 def max_line_bytes(limits: Limits) -> int:
-    """The longest line that a document within the limits may need."""
+    """The longest line that an event of a document within the limits may need."""
     return limits.max_document_chars * _ESCAPED_BYTES_PER_CHAR + _OTHER_FIELDS_BYTES
 
 
-def lines(stream: BinaryIO, *, max_bytes: int) -> Iterator[Line | None]:
-    """The lines of a stream that are not blank. None: more may come, but there is none to read now."""
+def read_lines(stream: BinaryIO, *, max_bytes: int) -> Iterator[Line | None]:
+    """The lines of a stream that are not blank. None: the stream would block, more lines may come."""
     number = 1
-    pending = _Pending(max_bytes)
-    for chunk in _chunks(stream):
+    buffer = _LineBuffer(max_bytes)
+    for chunk in _read_chunks(stream):
         if chunk is None:
             yield None
             continue
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            pending.add(chunk[start:end])
-            if (line := pending.take(number)) is not None:
+            buffer.add(chunk[start:end])
+            if (line := buffer.take(number)) is not None:
                 yield line
             number += 1
             start = end + 1
-        pending.add(chunk[start:])
-    if (line := pending.take(number)) is not None:
+        buffer.add(chunk[start:])
+    if (line := buffer.take(number)) is not None:
         yield line
 
 
-class _Pending:
-    """The part of a line that has been read. Beyond the limit it turns into a hash and a size."""
+class _LineBuffer:
+    """The part of the current line that has been read. Beyond the limit only its hash and size are kept."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._parts: list[bytes] = []
         self._size = 0
-        self._overlong = hashlib.sha256()
+        self._digest = hashlib.sha256()
 
     def add(self, part: bytes) -> None:
         self._size += len(part)
         self._parts.append(part)
         if self._size > self._max_bytes:
-            for kept in self._parts:
-                self._overlong.update(kept)
+            for unhashed in self._parts:
+                self._digest.update(unhashed)
             self._parts.clear()
 
     def take(self, number: int) -> Line | None:
-        """The line that has now ended, None if it is blank; and begin the next."""
+        """The finished line, None if it is blank. The buffer is empty afterwards."""
         size, self._size = self._size, 0
         if size > self._max_bytes:
-            digest, self._overlong = self._overlong.hexdigest(), hashlib.sha256()
+            digest, self._digest = self._digest.hexdigest(), hashlib.sha256()
             return Line(number, None, digest, size)
         raw = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
@@ -101,15 +99,15 @@ class _Pending:
         return None if not raw or raw.isspace() else Line(number, raw)
 
 
-def _chunks(stream: BinaryIO) -> Iterator[bytes | None]:
-    """What can be read, at once; None before a wait, so that whoever gathers a batch need not wait with it."""
+def _read_chunks(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Chunks as soon as they can be read; None before a read that would block, so that a batch can end there."""
     read = stream.read1 if isinstance(stream, io.BufferedIOBase) else stream.read
-    waits = _may_wait(stream)
+    can_block = _can_block(stream)
     while True:
-        if waits and not select.select([stream], [], [], 0)[0]:
+        if can_block and not select.select([stream], [], [], 0)[0]:
             yield None
         try:
-            chunk = read(_CHUNK_BYTES)
+            chunk = read(_READ_BYTES)
         except OSError as exc:
             raise Unavailable(f"the input cannot be read any further: {exc.strerror}") from exc
         if not chunk:
@@ -117,8 +115,8 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes | None]:
         yield chunk
 
 
-def _may_wait(stream: BinaryIO) -> bool:
-    """Whether reading may wait for somebody: a pipe, a socket, a terminal."""
+def _can_block(stream: BinaryIO) -> bool:
+    """Whether a read may wait for another process or a person: a pipe, a socket, a terminal."""
     try:
         mode = os.fstat(stream.fileno()).st_mode
     except (OSError, ValueError):  # not backed by a file
@@ -126,56 +124,50 @@ def _may_wait(stream: BinaryIO) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
-def messages(
+def decode_lines(
     stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None = None
 ) -> Iterator[Message | None]:
-    """What each line says, or why it says nothing, in the order of the input; None where the input pauses.
+    """The event in each line, or why there is none, in the order of the input; None where the input would block.
 
-    Contents that events point to are read from `content_root`: by default the folder of the file, and the working
+    Content that events refer to is read from `content_root`: by default the folder of the file, and the working
     directory for standard input.
     """
     root = content_root or (Path() if name == STDIN else Path(name).parent)
-    longest = max_line_bytes(limits)
-    for line in lines(stream, max_bytes=longest):
+    max_bytes = max_line_bytes(limits)
+    for line in read_lines(stream, max_bytes=max_bytes):
         if line is None:
             yield None
             continue
         origin = Origin(file=name, line=line.number)
         if line.raw is None:
-            yield overlong(line, origin, longest)
+            yield reject_overlong(line, origin, max_bytes=max_bytes)
             continue
         try:
             event = decode_event(line.raw, origin=origin, limits=limits)
             if isinstance(event, CheckInEvent) and event.content_uri is not None:
-                event = with_content(event, event.content_uri, origin, root, limits)
+                event = attach_content(event, event.content_uri, origin=origin, root=root, limits=limits)
         except BadDocument as exc:
             yield Rejected.of(exc, line.raw, origin=origin)
         else:
             yield Arrival(event=event, origin=origin)
 
 
-def read(stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None = None) -> Iterator[Message]:
-    """`messages` for whoever does not mind to wait."""
-    found = messages(stream, name=name, limits=limits, content_root=content_root)
-    return (message for message in found if message is not None)
+def read_messages(
+    stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None = None
+) -> Iterator[Message]:
+    """`decode_lines` for a caller that may block."""
+    decoded = decode_lines(stream, name=name, limits=limits, content_root=content_root)
+    return (message for message in decoded if message is not None)
 
 
-def with_content(event: CheckInEvent, uri: str, origin: Origin, root: Path, limits: Limits) -> CheckInEvent:
-    """The event with the text that it points to."""
-    try:
-        return structs.replace(event, text=read_content(uri, root=root, limits=limits))
-    except BadDocument as exc:
-        raise BadDocument(exc.code, f"{origin}: {exc}") from exc
-
-
-def overlong(line: Line, origin: Origin, longest: int) -> Rejected:
-    """Why a line that was too long to be kept is no message."""
-    message = (
-        f"{origin}: the line has {line.size_bytes} bytes, more than the {longest} that limits.max_document_chars "
+def reject_overlong(line: Line, origin: Origin, *, max_bytes: int) -> Rejected:
+    """The rejection of a line that was too long to be kept."""
+    problem = (
+        f"{origin}: the line has {line.size_bytes} bytes, more than the {max_bytes} that limits.max_document_chars "
         "allows for: cut the document in parts, or raise that limit"
     )
     return Rejected(
-        error=BadDocument("too_large", message),
+        error=BadDocument("too_large", problem),
         origin=origin,
         document_id=None,
         sha256=line.sha256,
@@ -184,14 +176,14 @@ def overlong(line: Line, origin: Origin, longest: int) -> Rejected:
     )
 
 
-def batches(found: Iterable[Message | None], limits: Limits) -> Iterator[list[Message]]:
-    """Cut messages into batches, bounded in documents and characters; where the input pauses, a batch ends.
+def batches(messages: Iterable[Message | None], limits: Limits) -> Iterator[list[Message]]:
+    """Cut messages into batches, bounded in documents and characters. A batch also ends where the input would block.
 
     A message that is longer than a batch may be is a batch of its own.
     """
     batch: list[Message] = []
     characters = 0
-    for message in found:
+    for message in messages:
         length = 0 if message is None else _length(message)
         full = len(batch) >= limits.batch_documents or characters + length > limits.batch_chars
         if batch and (message is None or full):
@@ -211,7 +203,7 @@ def _length(message: Message) -> int:
 
 
 class LineFile:
-    """Lines of JSON, written to a file or a stream. What `write` was given is handed to the system when it returns."""
+    """Writes lines of JSON to a file or a stream; `write` returns when the operating system has them."""
 
     def __init__(self, target: Path | BinaryIO, *, name: str | None = None, append: bool = False) -> None:
         self.name = name or (str(target) if isinstance(target, Path) else "standard output")
@@ -222,12 +214,12 @@ class LineFile:
         try:
             self._file = target.open("a+b" if append else "wb")
             if append:
-                self._mend()
+                self._terminate_last_line()
         except OSError as exc:
             raise ConfigError(f"{self.name}: cannot be written: {exc.strerror}") from exc
 
-    def _mend(self) -> None:
-        """End a line that a crash cut off, so that it spoils no other."""
+    def _terminate_last_line(self) -> None:
+        """End a line that a crash cut off, so that the next one starts on a line of its own."""
         if self._file.seek(0, os.SEEK_END):
             self._file.seek(-1, os.SEEK_END)
             if self._file.read(1) != b"\n":
@@ -238,7 +230,7 @@ class LineFile:
             self._file.write(b"".join(line + b"\n" for line in encoded))
             self._file.flush()
         except BrokenPipeError:
-            raise  # the reader has had enough: the shell's matter, not a fault
+            raise  # the reader has closed its end, which is no error of ours
         except OSError as exc:
             raise Unavailable(f"{self.name}: cannot be written: {exc.strerror}") from exc
 
@@ -260,5 +252,5 @@ def write_verdicts(file: LineFile, verdicts: Iterable[VerdictEvent]) -> None:
 
 
 def write_dead_letters(file: LineFile, rejected: Iterable[Rejected], *, at: datetime) -> None:
-    """With the originals, so that nothing is lost: the file is as confidential as the input."""
-    file.write(encode(one.dead_letter(at=at, keep_original=True)) for one in rejected)
+    """Dead letters with their originals, so that nothing is lost: the file is as confidential as the input."""
+    file.write(encode(rejection.dead_letter(at=at, keep_original=True)) for rejection in rejected)

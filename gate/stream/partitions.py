@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError
 
-from gate.stream.events import Record
 from gate.stream.processor import Batch, Part, batch_of
+from gate.stream.records import Record
 
 
 @dataclass(slots=True)

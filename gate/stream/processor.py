@@ -19,8 +19,17 @@ from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Degraded, Verdict
 from gate.pipeline import SignedBatch, validate_document
-from gate.stream import events
-from gate.stream.events import Outgoing, Record
+from gate.stream.records import (
+    TOO_LARGE_TO_ROUTE,
+    OutgoingRecord,
+    Record,
+    check_in_time,
+    dead_letter_record,
+    decode_record,
+    origin_of,
+    reject_routing,
+    verdict_records,
+)
 from gate.stream.settings import OnIndexUnavailable, Topics
 from gate.wire import Arrival, CheckInEvent, DeleteEvent, Rejected
 
@@ -70,7 +79,7 @@ class Part:
     batch: Batch
     places: range  # of its records, in the batch
     next_offset: int
-    outgoing: list[Outgoing] = field(default_factory=list)
+    outgoing: list[OutgoingRecord] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -191,7 +200,7 @@ class Desk:
         return batch
 
     def _read(self, record: Record) -> Arrival | Rejected:
-        message = events.read_record(record, limits=self._limits, content_root=self._content_root)
+        message = decode_record(record, limits=self._limits, content_root=self._content_root)
         if isinstance(message, Arrival) and isinstance(message.event, CheckInEvent):
             try:
                 validate_document(message.event.check_in(), self._limits)
@@ -243,7 +252,7 @@ class Desk:
                 raise
             for place in step.places:
                 record = batch.records[place]
-                told = events.origin_of(record)
+                told = origin_of(record)
                 error = BadDocument(INDEX_AWAY, f"{told}: the index was away, nothing was deleted: send it again")
                 batch.messages[place] = Rejected.of(error, record.value or b"", origin=told)
             return
@@ -255,13 +264,13 @@ class Desk:
             outgoing = batch.parts[TopicPartition(record.topic, record.partition)].outgoing
             fits = not self.too_large or _key(record) not in self.too_large
             if isinstance(message, Rejected):
-                outgoing.append(events.dead_letter(record, message, self._topics, keep_original=fits))
+                outgoing.append(dead_letter_record(record, message, self._topics, keep_original=fits))
             elif isinstance(message.event, CheckInEvent):
                 verdict = batch.verdicts[place]
-                outgoing += events.answers(record, message.event, verdict, self._topics, route=fits)
+                outgoing += verdict_records(record, message.event, verdict, self._topics, route=fits)
                 if not fits:
-                    letter = events.too_large_to_route(record, message.event)
-                    outgoing.append(events.dead_letter(record, letter, self._topics))
+                    letter = reject_routing(record, message.event)
+                    outgoing.append(dead_letter_record(record, letter, self._topics))
 
     # Telling
 
@@ -277,10 +286,10 @@ class Desk:
                 elif isinstance(message.event, CheckInEvent):
                     verdicts.append(batch.verdicts[place])
                     sources.append(message.event.source)
-                    checked_in.append(events.check_in_time(batch.records[place], message.event))
+                    checked_in.append(check_in_time(batch.records[place], message.event))
                     arrived.append(batch.arrived_at)
                     if self.too_large and _key(batch.records[place]) in self.too_large:
-                        reasons.append(events.TOO_LARGE_TO_ROUTE)
+                        reasons.append(TOO_LARGE_TO_ROUTE)
                 self.too_large.discard(_key(batch.records[place]))
         self._metrics.record_verdicts(verdicts, sources, checked_in, arrived, time.time())
         self._metrics.record_dead_letters(reasons)

@@ -12,11 +12,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.partitioner import DefaultPartitioner
 
 from gate.metrics import WorkerMetrics
-from gate.stream.events import Outgoing
-from gate.stream.kafka_errors import Action, action_for, bounded, producer_options
+from gate.stream.client_calls import with_timeout
+from gate.stream.client_options import producer_options
+from gate.stream.kafka_errors import Action, action_for
 from gate.stream.outage import Absence
 from gate.stream.partitions import Lanes
 from gate.stream.processor import Part
+from gate.stream.records import OutgoingRecord
 from gate.stream.settings import KafkaSettings
 
 BATCH_BYTES = 256 * 1024  # of records that go to one partition together
@@ -62,7 +64,7 @@ class Sender:
             options["transaction_timeout_ms"] = int(max(60.0, 2 * self.patience) * 1000)
         made = self._make(**options)
         try:
-            await bounded(made.start(), self.patience)
+            await with_timeout(made.start(), self.patience)
         except BaseException:
             self.discard(made)
             raise
@@ -76,7 +78,7 @@ class Sender:
 
     async def _stop(self, producer: Any) -> None:
         with suppress(Exception):  # it failed already, or is being thrown away
-            await bounded(producer.stop(), self.patience)
+            await with_timeout(producer.stop(), self.patience)
 
     async def goodbye(self, seconds: float) -> None:
         if self._leaving:
@@ -146,14 +148,14 @@ class Pack:
     size: int = 0
     future: Any = None
 
-    def add(self, part: Part, one: Outgoing, most: int) -> bool:
+    def add(self, part: Part, one: OutgoingRecord, most: int) -> bool:
         """False: it is full. A record that is larger than a batch may be is a batch of its own."""
         size = len(one.value or b"") + len(one.key or b"")
         if self.answered and self.size + size > most:
             return False
         if self.builder.append(timestamp=None, key=one.key, value=one.value, headers=one.headers) is None:
             return False
-        self.answered.add((*part.partition, one.offset))
+        self.answered.add((*part.partition, one.answers_offset))
         self.size += size
         return True
 

@@ -1,4 +1,4 @@
-"""Topics read from where they begin to where they end now. No group is joined, and nothing is committed."""
+"""Read topics from their beginning to their present end, without joining a group or committing an offset."""
 
 from __future__ import annotations
 
@@ -13,169 +13,178 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from gate.errors import Unavailable
-from gate.stream import unpacking
-from gate.stream.admin import Admin, asked, connected, started, stopped
-from gate.stream.events import Record
-from gate.stream.kafka_errors import client_options
+from gate.stream import decompression
+from gate.stream.admin import Admin, open_admin
+from gate.stream.client_calls import retry_call, start_client, stop_client
+from gate.stream.client_options import client_options
+from gate.stream.records import Record
 from gate.stream.settings import KafkaSettings
 
 POLL_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """The offsets of a partition that are there: `end` is the first that is not."""
+class OffsetRange:
+    """The offsets that a partition holds; `end` is the first that it does not."""
 
-    begin: int
+    start: int
     end: int
 
     def __len__(self) -> int:
-        return max(0, self.end - self.begin)
+        return max(0, self.end - self.start)
 
 
-class Reading:
-    """What is there of some partitions, once, up to the ends that were found when it began.
+class TopicReader:
+    """Reads partitions once, up to the ends that they had when it was made.
 
-    Only what was committed is read. Where nothing comes for the time of one request, `Unavailable` is raised: the end
-    is known to be further on.
+    Only committed records are read. `Unavailable`: nothing came for the time of one request, although the end is
+    known to be further on.
     """
 
-    def __init__(self, kafka: KafkaSettings, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
-        self.spans = dict(spans)
-        self.done = 0  # offsets, whether they held a record that anybody may see or not
+    def __init__(
+        self, kafka: KafkaSettings, consumer: AIOKafkaConsumer, ranges: Mapping[TopicPartition, OffsetRange]
+    ) -> None:
+        self.ranges = dict(ranges)
+        self.offsets_read = 0  # those of transaction markers and aborted records count too
         self._kafka = kafka
         self._consumer = consumer
-        self._left = {partition: span.begin for partition, span in spans.items() if len(span)}
+        self._positions = {partition: offsets.start for partition, offsets in ranges.items() if len(offsets)}
 
     async def batches(self) -> AsyncIterator[list[Record]]:
-        """Records as they come, those of a partition in their order."""
-        while self._left:
-            found = await self._more(list(self._left))
-            if records := [record for some in found.values() for record in some]:
-                yield records
+        """Records as they arrive, in order within each partition."""
+        while self._positions:
+            polled = await self._poll(list(self._positions))
+            if batch := [record for records in polled.values() for record in records]:
+                yield batch
 
-    async def in_time(self, *, records: int, size_bytes: int) -> AsyncIterator[list[Record]]:
-        """Records of all partitions in the order of their time stamps, as nearly as each partition's own order allows;
-        so many at once, or as many as have so many bytes."""
-        waiting: dict[TopicPartition, deque[Record]] = {partition: deque() for partition in self._left}
+    async def batches_by_timestamp(self, *, max_records: int, max_bytes: int) -> AsyncIterator[list[Record]]:
+        """Records of all partitions merged by timestamp, each partition in its own order. A batch ends with the record
+        that reaches either limit."""
+        queues: dict[TopicPartition, deque[Record]] = {partition: deque() for partition in self._positions}
         heads: list[tuple[int, TopicPartition, int]] = []
         batch: list[Record] = []
         size = 0
         while True:
-            while needed := [one for one in self._left if not waiting[one]]:
-                for partition, some in (await self._more(needed)).items():
-                    if some and not waiting[partition]:
-                        heapq.heappush(heads, (some[0].timestamp, partition, some[0].offset))
-                    waiting[partition].extend(some)
+            while empty := [partition for partition in self._positions if not queues[partition]]:
+                for partition, records in (await self._poll(empty)).items():
+                    if records and not queues[partition]:
+                        heapq.heappush(heads, (records[0].timestamp, partition, records[0].offset))
+                    queues[partition].extend(records)
             if not heads:
                 break
             _, partition, _ = heapq.heappop(heads)
-            record = waiting[partition].popleft()
-            if waiting[partition]:
-                following = waiting[partition][0]
-                heapq.heappush(heads, (following.timestamp, partition, following.offset))
+            record = queues[partition].popleft()
+            if queues[partition]:
+                head = queues[partition][0]
+                heapq.heappush(heads, (head.timestamp, partition, head.offset))
             batch.append(record)
             size += len(record.value or b"")
-            if len(batch) >= records or size >= size_bytes:
+            if len(batch) >= max_records or size >= max_bytes:
                 yield batch
                 batch, size = [], 0
         if batch:
             yield batch
 
-    async def _more(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, list[Record]]:
-        """Some records of these partitions; none where only the ends of transactions were left to read."""
+    async def _poll(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, list[Record]]:
+        """Some records of these partitions; none where only transaction markers were left to read."""
         deadline = asyncio.get_running_loop().time() + self._kafka.request_timeout_seconds
         while True:
-            found: dict[TopicPartition, list[Any]] = await asked(
+            polled: dict[TopicPartition, list[Any]] = await retry_call(
                 self._kafka, lambda: self._consumer.getmany(*partitions, timeout_ms=POLL_MS)
             )
-            has_moved = False
+            has_advanced = False
             for partition in partitions:
-                position = await asked(self._kafka, lambda one=partition: self._consumer.position(one))  # type: ignore[misc]
-                has_moved |= self._moved(partition, position)
-            if has_moved:
-                return {one: [r for r in some if r.offset < self.spans[one].end] for one, some in found.items()}
+                has_advanced |= self._advance(partition, await self._position(partition))
+            if has_advanced:
+                return {
+                    partition: [record for record in records if record.offset < self.ranges[partition].end]
+                    for partition, records in polled.items()
+                }
             if asyncio.get_running_loop().time() > deadline:
-                raise Unavailable(f"kafka: {self._kafka.brokers} sends no more of what it has")
+                raise Unavailable(f"kafka: {self._kafka.brokers} sends no more of the records that it has")
 
-    def _moved(self, partition: TopicPartition, position: int) -> bool:
-        before, span = self._left[partition], self.spans[partition]
+    async def _position(self, partition: TopicPartition) -> int:
+        position: int = await retry_call(self._kafka, lambda: self._consumer.position(partition))
+        return position
+
+    def _advance(self, partition: TopicPartition, position: int) -> bool:
+        before, end = self._positions[partition], self.ranges[partition].end
         if position <= before:
             return False
-        self.done += min(position, span.end) - before
-        self._left[partition] = position
-        if position >= span.end:
-            del self._left[partition]
+        self.offsets_read += min(position, end) - before
+        self._positions[partition] = position
+        if position >= end:
+            del self._positions[partition]
             self._consumer.pause(partition)
         return True
 
 
 @asynccontextmanager
-async def reading(
-    kafka: KafkaSettings, topics: Sequence[str], *, begin: Mapping[TopicPartition, int] | None = None
-) -> AsyncIterator[Reading]:
-    """Read topics from their beginnings, or from the offsets in `begin` where those are later."""
-    async with connected(kafka) as admin, opened(kafka) as consumer:
-        spans = {
-            one: Span(min(max(span.begin, (begin or {}).get(one, 0)), span.end), span.end)
-            for one, span in (await spans_of(kafka, admin, consumer, topics)).items()
+async def open_topic_reader(
+    kafka: KafkaSettings, topics: Sequence[str], *, start: Mapping[TopicPartition, int] | None = None
+) -> AsyncIterator[TopicReader]:
+    """A reader of topics from their beginning, or from the offsets in `start` where those are later."""
+    async with open_admin(kafka) as admin, open_consumer(kafka) as consumer:
+        ranges = {
+            partition: OffsetRange(min(max(held.start, (start or {}).get(partition, 0)), held.end), held.end)
+            for partition, held in (await fetch_offset_ranges(kafka, admin, consumer, topics)).items()
         }
-        consumer.assign(list(spans))
-        for partition, span in spans.items():
-            consumer.seek(partition, span.begin)
-            if not len(span):
+        consumer.assign(list(ranges))
+        for partition, offsets in ranges.items():
+            consumer.seek(partition, offsets.start)
+            if not len(offsets):
                 consumer.pause(partition)
-        yield Reading(kafka, consumer, spans)
+        yield TopicReader(kafka, consumer, ranges)
 
 
-async def spans_of(
+async def fetch_offset_ranges(
     kafka: KafkaSettings, admin: Admin, consumer: AIOKafkaConsumer, topics: Sequence[str]
-) -> dict[TopicPartition, Span]:
-    """What is there of each partition. ConfigError names topics that are missing."""
-    known = await admin.needed(topics)
-    partitions = [TopicPartition(name, number) for name in topics for number in range(known[name].partitions)]
-    first = await asked(kafka, lambda: consumer.beginning_offsets(partitions))
-    last = await asked(kafka, lambda: consumer.end_offsets(partitions))
-    return {one: Span(first[one], last[one]) for one in partitions}
+) -> dict[TopicPartition, OffsetRange]:
+    """The offsets that each partition of these topics holds. ConfigError names topics that do not exist."""
+    infos = await admin.require_topics(topics)
+    partitions = [TopicPartition(name, number) for name in topics for number in range(infos[name].partitions)]
+    starts = await retry_call(kafka, lambda: consumer.beginning_offsets(partitions))
+    ends = await retry_call(kafka, lambda: consumer.end_offsets(partitions))
+    return {partition: OffsetRange(starts[partition], ends[partition]) for partition in partitions}
 
 
 @asynccontextmanager
-async def opened(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaConsumer]:
+async def open_consumer(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaConsumer]:
     """A consumer without a group."""
-    unpacking.install(kafka.unpacked_bytes)
+    decompression.install_limit(kafka.unpacked_bytes)
     consumer = AIOKafkaConsumer(
         **client_options(kafka),
         enable_auto_commit=False,
-        auto_offset_reset="earliest",  # what was dropped meanwhile cannot be read by anybody
+        auto_offset_reset="earliest",  # records that retention dropped meanwhile cannot be read at all
         isolation_level="read_committed",
         fetch_max_bytes=kafka.fetch_bytes,
         max_partition_fetch_bytes=max(kafka.fetch_bytes // 4, 2**20),
     )
     try:
-        await started(kafka, consumer)
+        await start_client(kafka, consumer)
         yield consumer
     finally:
-        await stopped(kafka, consumer.stop)
+        await stop_client(kafka, consumer.stop)
 
 
 @contextmanager
-def read_in_time(
-    kafka: KafkaSettings, topics: Sequence[str], *, records: int, size_bytes: int
-) -> Iterator[tuple[Reading, Iterator[list[Record]]]]:
-    """`Reading.in_time` for a program that has no event loop: it turns only while the next records are asked for."""
+def read_by_timestamp(
+    kafka: KafkaSettings, topics: Sequence[str], *, max_records: int, max_bytes: int
+) -> Iterator[tuple[TopicReader, Iterator[list[Record]]]]:
+    """`TopicReader.batches_by_timestamp` for a program without an event loop: one runs while it waits for records."""
     with asyncio.Runner() as runner:
-        entered = reading(kafka, topics)
-        found = runner.run(entered.__aenter__())
+        opened = open_topic_reader(kafka, topics)
+        reader = runner.run(opened.__aenter__())
         try:
-            steps = found.in_time(records=records, size_bytes=size_bytes)
+            merged = reader.batches_by_timestamp(max_records=max_records, max_bytes=max_bytes)
 
-            async def following() -> list[Record]:
-                return await anext(steps, [])
+            async def next_batch() -> list[Record]:
+                return await anext(merged, [])
 
             def batches() -> Iterator[list[Record]]:
-                while batch := runner.run(following()):
+                while batch := runner.run(next_batch()):
                     yield batch
 
-            yield found, batches()
+            yield reader, batches()
         finally:
-            runner.run(entered.__aexit__(None, None, None))
+            runner.run(opened.__aexit__(None, None, None))

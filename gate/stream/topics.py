@@ -1,68 +1,84 @@
-"""How the topics of the gate are to be set, and where one that is there already differs from that. Pure."""
+"""The topics of the gate: how each is to be configured, and where an existing one differs. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gate.stream.admin import Known
+from gate.stream.admin import TopicInfo
 from gate.stream.settings import KafkaSettings
 
 DAY_MS = 86_400_000
 FOREVER = "-1"
-DEAD_LETTER_DAYS = 30.0  # a letter waits for a person, who may be on holiday
-VERDICT_BYTES = 2**20  # a verdict names a few documents, and holds none
-BATCH_BYTES = 64 * 1024  # what the broker counts beside the record: the batch around it, and its headers
-MOST_COPIES = 3
+DEAD_LETTER_DAYS = 30.0  # a dead letter waits for a person, who may be on holiday
+VERDICT_BYTES = 2**20  # a verdict names a few documents and holds none
+BATCH_OVERHEAD_BYTES = 64 * 1024  # the broker's limit is for a batch: its header and record headers count too
+DEFAULT_REPLICATION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A topic as it should be."""
+class TopicSpec:
+    """The wanted configuration of a topic; `purpose` is what it carries, in words."""
 
     name: str
-    what: str
+    purpose: str
     partitions: int
-    copies: int
-    settings: Mapping[str, str]
+    replication_factor: int
+    configs: Mapping[str, str]
 
 
-def wanted(
-    kafka: KafkaSettings, *, partitions: int, copies: int, retention_days: float | None, compact: bool = False
-) -> Iterator[Wanted]:
-    """All topics of the gate.
+def topic_specs(
+    kafka: KafkaSettings,
+    *,
+    partitions: int,
+    replication_factor: int,
+    retention_days: float | None,
+    compact: bool = False,
+) -> Iterator[TopicSpec]:
+    """Every topic of the gate.
 
-    What the gate writes is compressed by it already, so the broker keeps it as it comes; so does it with check-ins,
-    whose producers know best. Where check-ins are compacted, the last word on each document stays for ever, and with it
-    all that a new index has to be filled from.
+    The gate compresses what it writes, and producers of check-ins know best how to, so the broker stores batches as
+    they come. A compacted topic of check-ins holds the last event of each document for ever, which is all that a new
+    index is filled from.
     """
     topics = kafka.topics
-    kept = FOREVER if retention_days is None else str(int(retention_days * DAY_MS))
-    letters = kept if retention_days is None else str(int(max(retention_days, DEAD_LETTER_DAYS) * DAY_MS))
-    documents = str(kafka.max_record_bytes + BATCH_BYTES)
-    shared = {"compression.type": "producer", "min.insync.replicas": str(max(1, copies - 1))}
+    retention = FOREVER if retention_days is None else str(int(retention_days * DAY_MS))
+    dead_letter_retention = (
+        retention if retention_days is None else str(int(max(retention_days, DEAD_LETTER_DAYS) * DAY_MS))
+    )
+    document_bytes = str(kafka.max_record_bytes + BATCH_OVERHEAD_BYTES)
+    shared = {"compression.type": "producer", "min.insync.replicas": str(max(1, replication_factor - 1))}
 
-    def topic(name: str, what: str, *, largest: str, retention: str = kept, policy: str = "delete") -> Wanted:
-        settings = {"cleanup.policy": policy, "retention.ms": retention, "max.message.bytes": largest}
-        count = 1 if what == "dead letters" else partitions
-        return Wanted(name=name, what=what, partitions=count, copies=copies, settings=settings | shared)
+    def spec(
+        name: str, purpose: str, *, max_bytes: str, retention_ms: str = retention, policy: str = "delete"
+    ) -> TopicSpec:
+        configs = {"cleanup.policy": policy, "retention.ms": retention_ms, "max.message.bytes": max_bytes}
+        return TopicSpec(
+            name=name,
+            purpose=purpose,
+            partitions=1 if purpose == "dead letters" else partitions,
+            replication_factor=replication_factor,
+            configs=configs | shared,
+        )
 
     for name in topics.check_ins:
         if compact:
-            yield topic(name, "check-ins", largest=documents, retention=FOREVER, policy="compact")
+            yield spec(name, "check-ins", max_bytes=document_bytes, retention_ms=FOREVER, policy="compact")
         else:
-            yield topic(name, "check-ins", largest=documents)
-    yield topic(topics.verdicts, "verdicts", largest=str(VERDICT_BYTES))
-    yield topic(topics.dead_letters, "dead letters", largest=documents, retention=letters)
+            yield spec(name, "check-ins", max_bytes=document_bytes)
+    yield spec(topics.verdicts, "verdicts", max_bytes=str(VERDICT_BYTES))
+    yield spec(topics.dead_letters, "dead letters", max_bytes=document_bytes, retention_ms=dead_letter_retention)
     if topics.accepted is not None:
-        yield topic(topics.accepted, "accepted", largest=documents)
+        yield spec(topics.accepted, "accepted", max_bytes=document_bytes)
     if topics.quarantine is not None:
-        yield topic(topics.quarantine, "quarantine", largest=documents)
+        yield spec(topics.quarantine, "quarantine", max_bytes=document_bytes)
 
 
-def differences(topic: Wanted, known: Known, settings: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """What of a topic that is there is otherwise: what it is, and what it should be."""
-    found = {"partitions": (str(known.partitions), str(topic.partitions))}
-    found["replication"] = (str(known.copies), str(topic.copies))
-    found |= {name: (settings.get(name, ""), value) for name, value in topic.settings.items()}
-    return {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+def differences(spec: TopicSpec, info: TopicInfo, configs: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Where an existing topic differs from its spec, by setting: the actual value and the wanted one."""
+    pairs = {
+        "partitions": (str(info.partitions), str(spec.partitions)),
+        "replication": (str(info.replication_factor), str(spec.replication_factor)),
+    }
+    pairs |= {name: (configs.get(name, ""), value) for name, value in spec.configs.items()}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

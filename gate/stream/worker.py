@@ -23,14 +23,15 @@ from gate.errors import ConfigError, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
-from gate.stream import unpacking
-from gate.stream.admin import asked, started, stopped
+from gate.stream import decompression
+from gate.stream.client_calls import retry_call, start_client, stop_client, with_timeout
+from gate.stream.client_options import consumer_options
 from gate.stream.delivery import AtLeastOnce, ExactlyOnce, Outbox
-from gate.stream.events import Record
-from gate.stream.kafka_errors import Action, action_for, bounded, code_of, consumer_options, translated
+from gate.stream.kafka_errors import Action, action_for, error_name, translate_error
 from gate.stream.outage import Absence, Backoff
 from gate.stream.partitions import Lanes
 from gate.stream.processor import Batch, Desk, cut
+from gate.stream.records import Record
 from gate.stream.sender import Sender
 from gate.stream.settings import KafkaSettings, WorkerSettings
 
@@ -131,16 +132,16 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 return
 
     async def _join(self) -> None:
-        unpacking.install(self._kafka.unpacked_bytes)
+        decompression.install_limit(self._kafka.unpacked_bytes)
         backoff = Backoff()
         while True:
             rebalance = self._settings.drain_seconds + self._kafka.session_timeout_seconds
             consumer = AIOKafkaConsumer(**consumer_options(self._kafka, rebalance_seconds=rebalance))
             try:
-                await started(self._kafka, consumer)
+                await start_client(self._kafka, consumer)
                 await self._find_topics(consumer)
             except BaseException as exc:
-                await stopped(self._kafka, consumer.stop)
+                await stop_client(self._kafka, consumer.stop)
                 if not isinstance(exc, Unavailable):
                     raise
                 self._broker.noted(exc.code, str(exc))
@@ -163,7 +164,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _find_topics(self, consumer: Any) -> None:
         """A topic that is not there would be waited for without a word."""
-        there = await asked(self._kafka, consumer.topics)
+        there = await retry_call(self._kafka, consumer.topics)
         topics = self._kafka.topics
         needed = (*topics.check_ins, topics.verdicts, topics.dead_letters, topics.accepted, topics.quarantine)
         missing = sorted({topic for topic in needed if topic is not None} - set(there))
@@ -186,9 +187,9 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             self._outbox.revoked(held)
             await self._outbox.close()
         if self._consumer is not None:
-            await stopped(self._kafka, self._consumer.stop)
+            await stop_client(self._kafka, self._consumer.stop)
         with suppress(Exception):
-            await bounded(self._on(self._judge, self._desk.close), self._kafka.request_timeout_seconds)
+            await with_timeout(self._on(self._judge, self._desk.close), self._kafka.request_timeout_seconds)
         for executor in (self._signer, self._judge):
             executor.shutdown(wait=False, cancel_futures=True)
         self._metrics.log_stopped()
@@ -234,8 +235,8 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             )
         except Exception as exc:
             if action_for(exc) is Action.FATAL:
-                raise translated(exc, self._kafka) from exc
-            self._broker.noted(code_of(exc))
+                raise translate_error(exc, self._kafka) from exc
+            self._broker.noted(error_name(exc))
             await asyncio.sleep(POLL_SECONDS)
             return {}
         return polled

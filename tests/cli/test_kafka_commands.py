@@ -21,7 +21,7 @@ from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.errors import BadDocument
 from gate.limits import Limits
-from gate.stream.events import Outgoing, dead_letter, read_record
+from gate.stream.records import OutgoingRecord, dead_letter_record, decode_record
 from gate.stream.settings import Topics
 from gate.wire import Rejected
 from tests.support.brokers import BrokerSecurity, KafkaServer, TopicFactory, kafka_server
@@ -69,7 +69,7 @@ class Stream:
     def check_ins(self) -> str:
         return self.topics.check_ins[0]
 
-    def send(self, *records: Outgoing, partitions: Sequence[int] = (), times: Sequence[int] = ()) -> None:
+    def send(self, *records: OutgoingRecord, partitions: Sequence[int] = (), times: Sequence[int] = ()) -> None:
         async def send() -> None:
             async with AIOKafkaProducer(bootstrap_servers=self.brokers) as producer:
                 for n, one in enumerate(records):
@@ -104,12 +104,12 @@ class Stream:
 
     def bury(self, *raws: bytes, keep_original: bool = True) -> None:
         """Send records, and write their dead letters as the worker would."""
-        self.send(*(Outgoing(self.check_ins, b"key", raw, [("traceparent", b"00-1-2-03")]) for raw in raws))
+        self.send(*(OutgoingRecord(self.check_ins, b"key", raw, [("traceparent", b"00-1-2-03")]) for raw in raws))
         for record in self.read(self.check_ins, len(raws)):
-            rejected = read_record(record, limits=Limits())
+            rejected = decode_record(record, limits=Limits())
             if not isinstance(rejected, Rejected):
                 rejected = Rejected.of(BadDocument("made_up", "a reason"), record.value, origin=rejected.origin)
-            self.send(dead_letter(record, rejected, self.topics, keep_original=keep_original))
+            self.send(dead_letter_record(record, rejected, self.topics, keep_original=keep_original))
 
 
 def check_in(document_id: str, text: str) -> bytes:
@@ -178,7 +178,7 @@ def test_more_copies_than_brokers_are_refused_in_the_words_of_the_broker(
 
 
 def test_lag_is_what_waits_behind_the_committed_offsets(stream: Stream) -> None:
-    stream.send(*[Outgoing(stream.check_ins, b"k", b"{}", [])] * 5, partitions=[0, 0, 0, 1, 1])
+    stream.send(*[OutgoingRecord(stream.check_ins, b"k", b"{}", [])] * 5, partitions=[0, 0, 0, 1, 1])
     stream.commit({0: 2})
     [told] = lines(done("lag", *stream.options, "--json"))
     assert told["lag"] == 3
@@ -203,7 +203,7 @@ def test_dead_letters_are_listed_with_their_reasons_and_no_text(stream: Stream) 
 
 
 def test_a_record_that_is_no_letter_is_listed_and_not_sent(stream: Stream) -> None:
-    stream.send(Outgoing(stream.topics.dead_letters, None, b"\xff" + CANARY.encode(), []))
+    stream.send(OutgoingRecord(stream.topics.dead_letters, None, b"\xff" + CANARY.encode(), []))
     assert "unreadable" in done("deadletters", "list", *stream.options)
     assert done("deadletters", "replay", *stream.options, code=1) == "1 of another topic\n"
 
@@ -224,7 +224,9 @@ def test_each_reason_is_sent_by_itself_and_new_letters_of_it_later(stream: Strea
     stream.bury(b"no json", b"{}")
     assert done("deadletters", "replay", *stream.options, "--reason", "missing_field") == "1 sent\n"
     assert done("deadletters", "replay", *stream.options) == "1 sent, 1 sent before\n"
-    stream.send(Outgoing(stream.topics.dead_letters, b"k", stream.read(stream.topics.dead_letters, 1)[0].value, []))
+    stream.send(
+        OutgoingRecord(stream.topics.dead_letters, b"k", stream.read(stream.topics.dead_letters, 1)[0].value, [])
+    )
     assert done("deadletters", "replay", *stream.options) == "1 sent, 2 sent before\n"
     assert done("deadletters", "replay", *stream.options, "--at", "0:1") == "1 sent\n"  # by its name: again
     assert done("deadletters", "replay", *stream.options, "--again") == "3 sent\n"
@@ -244,7 +246,7 @@ def test_an_original_that_is_gone_or_is_another_record_by_now_is_told_and_not_se
     beyond["origin"]["offset"] = 10**9
     other["sha256"] = "0" * 64
     for changed in (beyond, other):
-        stream.send(Outgoing(stream.topics.dead_letters, b"k", json.dumps(changed).encode(), []))
+        stream.send(OutgoingRecord(stream.topics.dead_letters, b"k", json.dumps(changed).encode(), []))
     assert done("deadletters", "replay", *stream.options, code=1) == "2 original gone, 1 sent\n"
 
 
@@ -268,7 +270,7 @@ def test_a_bomb_is_not_sent_again_and_does_not_stop_a_rebuild(stream: Stream) ->
         "sha256": "",
         "size_bytes": 0,
     }
-    stream.send(Outgoing(stream.topics.dead_letters, b"bomb", json.dumps(letter).encode(), []))
+    stream.send(OutgoingRecord(stream.topics.dead_letters, b"bomb", json.dumps(letter).encode(), []))
     assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone\n"
 
 
@@ -281,7 +283,7 @@ def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on
     for record in stream.read(stream.topics.dead_letters, 3):
         letter = json.loads(record.value)
         letter["origin"]["topic"] = small
-        stream.send(Outgoing(moved.topics.dead_letters, b"k", json.dumps(letter).encode(), []))
+        stream.send(OutgoingRecord(moved.topics.dead_letters, b"k", json.dumps(letter).encode(), []))
     assert done("deadletters", "replay", *moved.options, code=1) == "2 sent, 1 too large to send\n"
     assert [record.value for record in moved.read(small, 2)] == [b"no json", b"no json either"]
 
@@ -296,7 +298,7 @@ def test_what_was_too_large_is_judged_after_the_limit_was_raised(stream: Stream,
         check_ins=stream.topics.check_ins, verdicts=topic_factory.create("out"), dead_letters=stream.topics.dead_letters
     )
     stream = Stream(stream.brokers, stream.group, topics)
-    stream.send(Outgoing(stream.check_ins, b"a", check_in("a", BREAD), [("ce_id", b"7")]))
+    stream.send(OutgoingRecord(stream.check_ins, b"a", check_in("a", BREAD), [("ce_id", b"7")]))
     with at_work(stream, "--set", "limits.max_document_chars=100") as strict:
         [letter] = stream.read(topics.dead_letters, 1)
         strict.terminate()
@@ -315,9 +317,9 @@ def test_what_was_too_large_is_judged_after_the_limit_was_raised(stream: Stream,
 
 def test_an_index_is_rebuilt_from_the_topic_in_the_order_of_time(stream: Stream) -> None:
     texts = {"first": LIGHTHOUSE, "copy": EDITED, "gone": BREAD, "back": BREAD}
-    sent = [Outgoing(stream.check_ins, name.encode(), check_in(name, text), []) for name, text in texts.items()]
-    sent.insert(3, Outgoing(stream.check_ins, b"gone", None, []))
-    sent.append(Outgoing(stream.check_ins, b"", b"no json", []))
+    sent = [OutgoingRecord(stream.check_ins, name.encode(), check_in(name, text), []) for name, text in texts.items()]
+    sent.insert(3, OutgoingRecord(stream.check_ins, b"gone", None, []))
+    sent.append(OutgoingRecord(stream.check_ins, b"", b"no json", []))
     # The copy is in the partition that is read first, and later in time.
     stream.send(*sent, partitions=[1, 0, 1, 1, 1, 0], times=[1000, 2000, 3000, 4000, 5000, 6000])
     rebuilt = gate("index", "rebuild", "--from-topic", *stream.options, "--index", "new.sqlite", "--json")
@@ -367,7 +369,7 @@ def test_brokers_that_do_not_answer_are_told(command: tuple[str, ...]) -> None:
 def test_a_missing_topic_is_named(command: tuple[str, ...], kafka: KafkaServer, topic_factory: TopicFactory) -> None:
     result = gate(*command, "--kafka", kafka.brokers, *names(topic_factory))
     assert result.exit_code == 2
-    assert "is not there; `gate topics create` makes it" in result.stderr
+    assert "does not exist; `gate topics create` makes it" in result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -423,7 +425,7 @@ def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(
 ) -> None:
     code, said = as_user(name, password, guarded, certified.authority, *command)
     assert code == 2, said
-    assert "refuses this user what it needs" in said
+    assert "denies this user access" in said
     assert "ACLs" in said
     assert "Traceback" not in said
 

@@ -22,9 +22,9 @@ from gate.cli.replay import PROGRESS_SECONDS, Progress
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
 from gate.limits import Limits
 from gate.model import Relation
-from gate.stream.events import Record, read_record
+from gate.stream.records import Record, decode_record
 from gate.stream.settings import KafkaSettings
-from gate.stream.topic_reader import reading
+from gate.stream.topic_reader import open_topic_reader
 from gate.wire import Arrival, CheckInEvent
 from tests.support.brokers import KafkaServer, TopicFactory
 from tests.support.servers import wait_until
@@ -171,13 +171,13 @@ class Topic:
 
     def records(self) -> list[Record]:
         async def read() -> list[Record]:
-            async with reading(KafkaSettings(brokers=self.brokers), [self.names["kafka_topics"]]) as found:
+            async with open_topic_reader(KafkaSettings(brokers=self.brokers), [self.names["kafka_topics"]]) as found:
                 return [record async for batch in found.batches() for record in batch]
 
         return asyncio.run(read())
 
     def events(self) -> list[Any]:
-        arrived = [read_record(record, limits=Limits()) for record in self.records()]
+        arrived = [decode_record(record, limits=Limits()) for record in self.records()]
         return [one.event for one in arrived if isinstance(one, Arrival)]
 
 

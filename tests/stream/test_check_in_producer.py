@@ -11,16 +11,22 @@ from hypothesis import strategies as st
 
 from gate.errors import Unavailable
 from gate.model import Relation
-from gate.stream.check_in_producer import Feed, Message, Told, Waiting, feeding
+from gate.stream.check_in_producer import (
+    CheckInProducer,
+    PendingCheckIns,
+    TrackedRecord,
+    VerdictSummary,
+    open_check_in_producer,
+)
 from gate.stream.settings import KafkaSettings, Topics
-from gate.stream.topic_reader import reading
+from gate.stream.topic_reader import open_topic_reader
 from gate.wire import Origin
 from tests.support.brokers import KafkaServer, TopicFactory
 
 
-def told(offset: int) -> Told:
+def told(offset: int) -> VerdictSummary:
     origin = Origin(topic="in", partition=0, offset=offset)
-    return Told(origin=origin, relation=Relation.NEW, group=str(offset), similar=False)
+    return VerdictSummary(origin=origin, relation=Relation.NEW, group=str(offset), similar=False)
 
 
 @given(st.data())
@@ -28,17 +34,17 @@ def test_each_of_ours_is_answered_once_and_nobody_elses_ever(data: st.DataObject
     ours = sorted(data.draw(st.sets(st.integers(0, 30), max_size=15)))
     deletes = data.draw(st.sets(st.sampled_from(ours))) if ours else set()
     answers = data.draw(st.lists(st.integers(0, 30), max_size=60))  # of anybody, in any order, some of them twice
-    waiting, counted = Waiting(), list[int]()
+    waiting, counted = PendingCheckIns(), list[int]()
     events = [("sent", offset) for offset in ours]
     for answer in answers:
         events.insert(data.draw(st.integers(0, len(events))), ("answer", answer))
     for kind, offset in events:
         if kind == "sent":
-            early = waiting.sent(0, offset, is_check_in=offset not in deletes)
+            early = waiting.acknowledge(0, offset, is_check_in=offset not in deletes)
             if early is not None:
-                assert isinstance(early, Told)
+                assert isinstance(early, VerdictSummary)
                 counted.append(int(early.group))
-        elif waiting.answered(0, offset, told(offset)):
+        elif waiting.resolve(0, offset, told(offset)):
             counted.append(offset)
     assert len(counted) == len(set(counted))
     assert set(counted) <= set(ours) - deletes
@@ -46,27 +52,27 @@ def test_each_of_ours_is_answered_once_and_nobody_elses_ever(data: st.DataObject
 
 
 def test_answers_in_order_are_counted_however_far_ahead_of_the_acknowledgements_they_are() -> None:
-    waiting = Waiting()
-    assert not any(waiting.answered(0, offset, told(offset)) for offset in range(100))
-    assert [waiting.sent(0, offset, is_check_in=True) for offset in range(0, 100, 2)] == [
+    waiting = PendingCheckIns()
+    assert not any(waiting.resolve(0, offset, told(offset)) for offset in range(100))
+    assert [waiting.acknowledge(0, offset, is_check_in=True) for offset in range(0, 100, 2)] == [
         told(offset) for offset in range(0, 100, 2)
     ]
     assert len(waiting) == 0
 
 
 def test_partitions_are_told_apart() -> None:
-    waiting = Waiting()
-    waiting.sent(0, 5, is_check_in=True)
-    assert not waiting.answered(1, 5, told(5))
-    assert waiting.answered(0, 5, told(5))
-    assert not waiting.answered(0, 5, told(5))  # again
+    waiting = PendingCheckIns()
+    waiting.acknowledge(0, 5, is_check_in=True)
+    assert not waiting.resolve(1, 5, told(5))
+    assert waiting.resolve(0, 5, told(5))
+    assert not waiting.resolve(0, 5, told(5))  # again
 
 
 # On a broker
 
 
-def message(number: int, value: bytes | None) -> Message[int]:
-    return Message(b"%d" % number, value, True, number)
+def message(number: int, value: bytes | None) -> TrackedRecord[int]:
+    return TrackedRecord(b"%d" % number, value, True, number)
 
 
 def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(
@@ -79,10 +85,10 @@ def test_facts_come_back_in_order_once_all_before_them_is_acknowledged(
     values = [b"small", None, noise.randbytes(60_000), b"small too", noise.randbytes(40_000), None]
 
     async def run() -> tuple[list[int], int, list[bytes | None]]:
-        async with feeding(settings, watch=False, tell=lambda answer: None) as feed:
+        async with open_check_in_producer(settings, watch=False, on_answer=lambda answer: None) as feed:
             done = await feed.send([message(n, value) for n, value in enumerate(values)])
             done += await feed.drain()
-        async with reading(settings, settings.topics.check_ins) as found:
+        async with open_topic_reader(settings, settings.topics.check_ins) as found:
             return done, feed.refused, [record.value async for batch in found.batches() for record in batch]
 
     done, refused, kept = asyncio.run(run())
@@ -97,7 +103,7 @@ def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(
     topics = Topics(check_ins=(topic_factory.create(),))
     settings = KafkaSettings(brokers=kafka.brokers, topics=topics, request_timeout_seconds=1.0)
 
-    async def run(feed: Feed[int]) -> None:
+    async def run(feed: CheckInProducer[int]) -> None:
         await feed.send([message(0, b"first")])
         assert await feed.drain() == [0]
         kafka.pause()
@@ -105,7 +111,7 @@ def test_a_broker_that_falls_silent_is_told_and_nothing_is_called_safe(
         await feed.drain()
 
     async def whole() -> None:
-        async with feeding(settings, watch=False, tell=lambda answer: None) as feed:
+        async with open_check_in_producer(settings, watch=False, on_answer=lambda answer: None) as feed:
             try:
                 with pytest.raises(Unavailable):
                     await run(feed)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gate.errors import BadDocument
 from gate.limits import Limits
-from gate.stream.dead_letters import UNREADABLE, chosen, original_of, read_letter
-from gate.stream.events import Headers, dead_letter, read_record
+from gate.stream.dead_letters import UNREADABLE, decode_dead_letter, is_selected, restore_original
+from gate.stream.records import Headers, dead_letter_record, decode_record
 from gate.stream.settings import Topics
 from gate.wire import Rejected
 
@@ -44,28 +44,28 @@ def test_what_is_buried_and_sent_again_is_what_it_was(
     value: bytes | None, key: bytes | None, headers: list[tuple[str, bytes]]
 ) -> None:
     record = Record(value, key, headers)
-    rejected = read_record(record, limits=Limits())
+    rejected = decode_record(record, limits=Limits())
     if not isinstance(rejected, Rejected):  # a tombstone with a good key
         rejected = Rejected.of(BadDocument("bad_key", "made up"), b"", origin=rejected.origin)
-    buried = dead_letter(record, rejected, TOPICS)
-    letter = read_letter(Record(buried.value, buried.key, buried.headers, topic=buried.topic))
-    sent = original_of(letter)
+    buried = dead_letter_record(record, rejected, TOPICS)
+    letter = decode_dead_letter(Record(buried.value, buried.key, buried.headers, topic=buried.topic))
+    sent = restore_original(letter)
     assert sent is not None
     assert (sent.topic, sent.key, sent.value, list(sent.headers)) == (record.topic, key, value, headers)
 
 
 @given(st.binary(max_size=100))
 def test_whatever_else_is_in_the_topic_is_no_letter_and_no_error(value: bytes) -> None:
-    letter = read_letter(Record(value))
+    letter = decode_dead_letter(Record(value))
     assert letter.reason == UNREADABLE
-    assert original_of(letter) is None
+    assert restore_original(letter) is None
 
 
 def test_letters_are_chosen_by_reason_or_by_name_or_all() -> None:
-    letter = read_letter(Record(b""))
-    assert letter.name == "0:7"
-    assert chosen(letter, reasons=(), names=())
-    assert chosen(letter, reasons=(UNREADABLE,), names=())
-    assert not chosen(letter, reasons=("bad_json",), names=())
-    assert chosen(letter, reasons=(), names=("0:7",))
-    assert not chosen(letter, reasons=(), names=("0:8",))
+    letter = decode_dead_letter(Record(b""))
+    assert letter.position == "0:7"
+    assert is_selected(letter, reasons=(), positions=())
+    assert is_selected(letter, reasons=(UNREADABLE,), positions=())
+    assert not is_selected(letter, reasons=("bad_json",), positions=())
+    assert is_selected(letter, reasons=(), positions=("0:7",))
+    assert not is_selected(letter, reasons=(), positions=("0:8",))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
-from gate.stream.jsonl import LineFile, Message, batches, lines, max_line_bytes, messages, read
+from gate.stream.jsonl import LineFile, Message, batches, decode_lines, max_line_bytes, read_lines, read_messages
 from gate.wire import Arrival, CheckInEvent, DeleteEvent, Origin, Rejected
 
 LIMITS = Limits(max_document_chars=1000, batch_documents=3, batch_chars=100)
@@ -31,7 +31,7 @@ def event(document_id: str, text: str = "text") -> bytes:
 
 
 def of(content: bytes, *, limits: Limits = LIMITS, name: str = "events.jsonl") -> list[Message]:
-    return list(read(io.BytesIO(content), name=name, limits=limits))
+    return list(read_messages(io.BytesIO(content), name=name, limits=limits))
 
 
 def told(found: list[Message]) -> list[str]:
@@ -96,7 +96,7 @@ class Dribble(io.RawIOBase):
 
 
 def every(stream: BinaryIO | Dribble, max_bytes: int) -> Iterator[tuple[int, bytes | None, int]]:
-    for line in lines(stream, max_bytes=max_bytes):  # type: ignore[arg-type] # a raw stream reads as a binary one does
+    for line in read_lines(stream, max_bytes=max_bytes):  # type: ignore[arg-type] # a raw stream reads as a binary one does
         assert line is not None
         yield line.number, line.raw, line.size_bytes
 
@@ -126,7 +126,7 @@ class Endless(io.RawIOBase):
 def test_a_line_without_end_is_refused_without_being_held_and_the_next_one_is_read() -> None:
     tracemalloc.start()
     try:
-        found = list(read(Endless(64), name="events.jsonl", limits=LIMITS))  # type: ignore[arg-type]
+        found = list(read_messages(Endless(64), name="events.jsonl", limits=LIMITS))  # type: ignore[arg-type]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -141,7 +141,7 @@ def test_a_line_without_end_is_refused_without_being_held_and_the_next_one_is_re
 
 def test_a_second_line_without_end_has_a_hash_of_its_own() -> None:
     first, second = b"x" * 20, b"y" * 30
-    found = list(lines(io.BytesIO(first + b"\n" + second), max_bytes=10))
+    found = list(read_lines(io.BytesIO(first + b"\n" + second), max_bytes=10))
     assert [line.sha256 for line in found if line] == [hashlib.sha256(raw).hexdigest() for raw in (first, second)]
 
 
@@ -202,7 +202,7 @@ def test_batches_put_together_are_the_messages_in_their_order(lengths: list[int 
 def test_what_came_through_a_pipe_is_handed_on_before_waiting_for_more() -> None:
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb") as stream, os.fdopen(writer, "wb", buffering=0) as pipe:
-        gathered = batches(messages(stream, name="-", limits=LIMITS), LIMITS)
+        gathered = batches(decode_lines(stream, name="-", limits=LIMITS), LIMITS)
         pipe.write(event("a") + b"\n" + event("b") + b"\n" + b'{"document_id": ')
         # The writer is still there: without the pause this would wait for ever.
         assert told(next(gathered)) == ["1 a", "2 b"]
@@ -219,12 +219,14 @@ class Broken(io.RawIOBase):
 
 def test_an_input_that_breaks_off_is_unavailable_and_not_at_its_end() -> None:
     with pytest.raises(Unavailable, match="cannot be read any further"):
-        list(read(Broken(), name="f", limits=LIMITS))  # type: ignore[arg-type]
+        list(read_messages(Broken(), name="f", limits=LIMITS))  # type: ignore[arg-type]
 
 
 def pointing_to(uri: str, folder: Path, *, content_root: Path | None = None) -> Message:
     raw = json.dumps({"document_id": "a", "content_uri": uri}).encode()
-    [found] = read(io.BytesIO(raw), name=str(folder / "events.jsonl"), limits=LIMITS, content_root=content_root)
+    [found] = read_messages(
+        io.BytesIO(raw), name=str(folder / "events.jsonl"), limits=LIMITS, content_root=content_root
+    )
     return found
 
 

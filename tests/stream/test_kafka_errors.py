@@ -12,12 +12,13 @@ from aiokafka import TopicPartition, errors
 
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
+from gate.stream.client_options import client_options, consumer_options, producer_options
 from gate.stream.delivery import AtLeastOnce, ExactlyOnce, Outbox
-from gate.stream.events import Outgoing
-from gate.stream.kafka_errors import Action, action_for, client_options, consumer_options, producer_options, translated
+from gate.stream.kafka_errors import Action, action_for, translate_error
 from gate.stream.outage import Absence
 from gate.stream.partitions import Lanes
 from gate.stream.processor import Batch
+from gate.stream.records import OutgoingRecord
 from gate.stream.sender import Sender
 from gate.stream.settings import KafkaSettings
 
@@ -68,7 +69,7 @@ def test_what_nobody_has_heard_of_is_a_bug() -> None:
 
 
 def test_an_error_for_people_names_the_broker_and_not_what_was_sent() -> None:
-    told = translated(errors.KafkaConnectionError("text"), KafkaSettings(brokers="here:1"))
+    told = translate_error(errors.KafkaConnectionError("text"), KafkaSettings(brokers="here:1"))
     assert "here:1" in str(told)
     assert "text" not in str(told)
 
@@ -250,7 +251,7 @@ class Bench:
             value = b"out %d" % record.offset
             if record.offset == self.long:
                 value = b"instead of 3" if ("t", 0, record.offset) in self.too_large else value * 10
-            batch.parts[PARTITION].outgoing.append(Outgoing("v", b"k", value, [], record.offset))
+            batch.parts[PARTITION].outgoing.append(OutgoingRecord("v", b"k", value, [], record.offset))
         return batch
 
 

@@ -1,4 +1,4 @@
-"""Reading a topic to its end as of now, on a real broker: the end is found, whatever the last offsets hold."""
+"""TopicReader a topic to its end as of now, on a real broker: the end is found, whatever the last offsets hold."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 
 from gate.errors import ConfigError, Unavailable
 from gate.stream.settings import KafkaSettings
-from gate.stream.topic_reader import Reading, Span, read_in_time, reading
+from gate.stream.topic_reader import OffsetRange, TopicReader, open_topic_reader, read_by_timestamp
 from tests.support.brokers import KafkaServer, TopicFactory
 
 
-def found_by(kafka: KafkaSettings, topics: list[str], read: Callable[[Reading], Awaitable[Any]], **how: Any) -> Any:
+def found_by(kafka: KafkaSettings, topics: list[str], read: Callable[[TopicReader], Awaitable[Any]], **how: Any) -> Any:
     async def run() -> Any:
-        async with reading(kafka, topics, **how) as found:
+        async with open_topic_reader(kafka, topics, **how) as found:
             return await read(found)
 
     return asyncio.run(run())
 
 
-async def values(found: Reading) -> list[bytes | None]:
+async def values(found: TopicReader) -> list[bytes | None]:
     return [record.value async for batch in found.batches() for record in batch]
 
 
@@ -50,8 +50,8 @@ def test_transactions_that_were_dropped_are_not_read_and_their_ends_are_no_reaso
     asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a"), transaction=f"{topic}.kept"))
     asyncio.run(send(kafka.brokers, (topic, 0, 1, b"b"), (topic, 0, 1, b"c"), transaction=f"{topic}.dropped"))
 
-    async def read(found: Reading) -> tuple[list[bytes | None], int]:
-        return await values(found), found.done
+    async def read(found: TopicReader) -> tuple[list[bytes | None], int]:
+        return await values(found), found.offsets_read
 
     assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == ([b"a"], 5)
 
@@ -60,19 +60,19 @@ def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, top
     topic = topic_factory.create()
     asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a"), (topic, 0, 1, b"b")))
 
-    async def read(found: Reading) -> list[bytes | None]:
+    async def read(found: TopicReader) -> list[bytes | None]:
         await send(kafka.brokers, (topic, 0, 1, b"too late"))
         return await values(found)
 
     assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == [b"a", b"b"]
 
-    async def read_one(found: Reading) -> list[bytes | None]:
-        found.spans[TopicPartition(topic, 0)] = Span(0, 1)  # as if the others had come in the meantime
+    async def read_one(found: TopicReader) -> list[bytes | None]:
+        found.ranges[TopicPartition(topic, 0)] = OffsetRange(0, 1)  # as if the others had come in the meantime
         return await values(found)
 
     assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read_one) == [b"a"]
     begin = {TopicPartition(topic, 0): 1}
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], values, begin=begin) == [b"b", b"too late"]
+    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], values, start=begin) == [b"b", b"too late"]
 
 
 def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(
@@ -87,18 +87,18 @@ def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(
         (other, 0, 15, b"b"),
     ]
     asyncio.run(send(kafka.brokers, *sent))
-    with read_in_time(KafkaSettings(brokers=kafka.brokers), [one, other], records=2, size_bytes=1000) as (
+    with read_by_timestamp(KafkaSettings(brokers=kafka.brokers), [one, other], max_records=2, max_bytes=1000) as (
         found,
         batches,
     ):
-        assert sorted(found.spans.values(), key=len) == [Span(0, 1), Span(0, 2), Span(0, 2)]
+        assert sorted(found.ranges.values(), key=len) == [OffsetRange(0, 1), OffsetRange(0, 2), OffsetRange(0, 2)]
         assert [[record.value for record in batch] for batch in batches] == [[b"a", b"b"], [b"c", b"d"], [b"e"]]
-    with read_in_time(KafkaSettings(brokers=kafka.brokers), [one], records=100, size_bytes=1) as (_, batches):
+    with read_by_timestamp(KafkaSettings(brokers=kafka.brokers), [one], max_records=100, max_bytes=1) as (_, batches):
         assert [len(batch) for batch in batches] == [1, 1, 1, 1]
 
 
 def test_a_missing_topic_is_named(kafka: KafkaServer) -> None:
-    with pytest.raises(ConfigError, match="topic nowhere: is not there"):
+    with pytest.raises(ConfigError, match="topic nowhere: does not exist"):
         found_by(KafkaSettings(brokers=kafka.brokers), ["nowhere"], values)
 
 
@@ -108,7 +108,7 @@ def test_a_broker_that_falls_silent_is_not_waited_for_without_end(
     topic = topic_factory.create()
     asyncio.run(send(kafka.brokers, *((topic, 0, n, b"a" * 500_000) for n in range(1, 12))))
 
-    async def read(found: Reading) -> None:
+    async def read(found: TopicReader) -> None:
         kafka.pause()
         await values(found)
 

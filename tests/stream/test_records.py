@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gate.limits import Limits
 from gate.model import Relation, Verdict
-from gate.stream.events import answers, check_in_time, dead_letter, read_record, too_large_to_route
+from gate.stream.records import check_in_time, dead_letter_record, decode_record, reject_routing, verdict_records
 from gate.stream.settings import Topics
 from gate.wire import Arrival, CheckInEvent, DeleteEvent, Rejected, decode_verdict
 
@@ -56,7 +56,7 @@ def verdict(**fields: Any) -> Verdict:
 
 
 def read(record: Record, **options: Any) -> Arrival | Rejected:
-    return read_record(record, limits=LIMITS, **options)
+    return decode_record(record, limits=LIMITS, **options)
 
 
 def event_of(record: Record) -> CheckInEvent:
@@ -111,13 +111,13 @@ def test_no_bytes_make_reading_fail(value: bytes, key: bytes | None) -> None:
 
 def test_an_answer_made_again_is_the_same_to_the_byte() -> None:
     record = check_in()
-    made = [list(answers(record, event_of(record), verdict(), TOPICS)) for _ in range(2)]
+    made = [list(verdict_records(record, event_of(record), verdict(), TOPICS)) for _ in range(2)]
     assert made[0] == made[1]
 
 
 def test_a_verdict_tells_when_and_where_the_document_was_checked_in_but_no_time_of_its_own() -> None:
     record = check_in(checked_in_at="2024-02-29T12:00:00Z")
-    [told, _] = answers(record, event_of(record), verdict(), TOPICS)
+    [told, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
     event = decode_verdict(told.value or b"")
     assert event.checked_in_at == datetime(2024, 2, 29, 12, tzinfo=UTC)
     assert str(event.origin) == "in[3]@14"
@@ -127,20 +127,20 @@ def test_a_verdict_tells_when_and_where_the_document_was_checked_in_but_no_time_
 @pytest.mark.parametrize(("similar", "topic"), [(False, "accepted"), (True, "quarantine")])
 def test_a_document_is_routed_by_its_verdict_as_it_came(similar: bool, topic: str) -> None:
     record = check_in()
-    [_, onward] = answers(record, event_of(record), verdict(similar=similar), TOPICS)
+    [_, onward] = verdict_records(record, event_of(record), verdict(similar=similar), TOPICS)
     assert (onward.topic, onward.key, onward.value) == (topic, record.key, record.value)
     assert onward.headers == list(record.headers)
 
 
 def test_nothing_is_routed_where_no_topic_is_named() -> None:
     record = check_in()
-    assert len(list(answers(record, event_of(record), verdict(), Topics()))) == 1
+    assert len(list(verdict_records(record, event_of(record), verdict(), Topics()))) == 1
 
 
 def test_a_trace_goes_on_and_other_headers_do_not() -> None:
     record = check_in()
     record.headers = (("traceparent", b"00-1-2-01"), ("tracestate", b"a=b"), ("secret", b"x"))
-    [told, _] = answers(record, event_of(record), verdict(), TOPICS)
+    [told, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
     names = [name for name, _ in told.headers]
     assert {"traceparent", "tracestate"} <= set(names)
     assert "secret" not in names
@@ -150,7 +150,7 @@ def test_a_dead_letter_keeps_key_headers_and_original_and_names_the_reason() -> 
     record = Record(b"{", headers=(("h", b"1"), ("ce_id", b"theirs")))
     rejected = read(record)
     assert isinstance(rejected, Rejected)
-    letter = dead_letter(record, rejected, TOPICS)
+    letter = dead_letter_record(record, rejected, TOPICS)
     told = json.loads(letter.value or b"")
     assert (letter.topic, letter.key, told["original"]) == ("gate.dead-letters", b"key", "{")
     assert ("h", b"1") in letter.headers
@@ -160,7 +160,7 @@ def test_a_dead_letter_keeps_key_headers_and_original_and_names_the_reason() -> 
 
 def test_a_document_that_cannot_be_routed_is_told_by_its_place_and_hash_alone() -> None:
     record = check_in()
-    rejected = too_large_to_route(record, event_of(record))
+    rejected = reject_routing(record, event_of(record))
     assert (rejected.error.code, rejected.raw, rejected.document_id) == ("too_large_to_route", None, "d")
     assert len(rejected.sha256) == 64
 

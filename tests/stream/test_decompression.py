@@ -14,9 +14,9 @@ from aiokafka.record.memory_records import MemoryRecords
 
 from gate.errors import BadDocument
 from gate.limits import Limits
-from gate.stream import unpacking
-from gate.stream.events import read_record
-from gate.stream.unpacking import TooMuch, decoders
+from gate.stream import decompression
+from gate.stream.decompression import DecompressionFailed, limited_decoders
+from gate.stream.records import decode_record
 from gate.wire import Rejected
 
 LIMIT = 100_000
@@ -33,7 +33,7 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 def put_back() -> Iterator[None]:
     kept = fetcher.PartitionRecords
     yield
-    unpacking.install(2**30)
+    decompression.install_limit(2**30)
     fetcher.PartitionRecords = kept
 
 
@@ -49,7 +49,7 @@ def batch(codec: str, base: int, *values: bytes) -> bytes:
 
 
 def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
-    unpacking.install(LIMIT)
+    decompression.install_limit(LIMIT)
     made = fetcher.PartitionRecords(
         TopicPartition("t", 0), MemoryRecords(b"".join(batches)), None, fetch_offset, None, None, True, 1
     )
@@ -59,26 +59,26 @@ def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
 @pytest.mark.parametrize("codec", ENCODERS)
 @pytest.mark.parametrize("value", [b"", b"short", bytes(LIMIT), bytes(range(256)) * 300])
 def test_what_fits_is_unpacked(codec: str, value: bytes) -> None:
-    assert decoders(LIMIT)[codec](ENCODERS[codec](value)) == value
+    assert limited_decoders(LIMIT)[codec](ENCODERS[codec](value)) == value
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_what_does_not_fit_is_not_unpacked(codec: str) -> None:
-    with pytest.raises(TooMuch):
-        decoders(LIMIT)[codec](ENCODERS[codec](bytes(LIMIT + 1)))
+    with pytest.raises(DecompressionFailed):
+        limited_decoders(LIMIT)[codec](ENCODERS[codec](bytes(LIMIT + 1)))
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_what_is_broken_is_not_unpacked(codec: str) -> None:
-    with pytest.raises(TooMuch):
-        decoders(LIMIT)[codec](ENCODERS[codec](b"some text" * 100)[:-9])
+    with pytest.raises(DecompressionFailed):
+        limited_decoders(LIMIT)[codec](ENCODERS[codec](b"some text" * 100)[:-9])
 
 
 def test_raw_snappy_without_blocks_is_bounded_too() -> None:
     raw = aiokafka.codec.snappy_encode(bytes(LIMIT + 1), xerial_compatible=False)
-    with pytest.raises(TooMuch):
-        decoders(LIMIT)["snappy"](raw)
-    assert decoders(LIMIT + 1)["snappy"](raw) == bytes(LIMIT + 1)
+    with pytest.raises(DecompressionFailed):
+        limited_decoders(LIMIT)["snappy"](raw)
+    assert limited_decoders(LIMIT + 1)["snappy"](raw) == bytes(LIMIT + 1)
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
@@ -95,7 +95,7 @@ def test_a_bomb_is_read_on_from_the_middle() -> None:
 
 def test_a_record_of_a_bomb_is_rejected_with_its_place() -> None:
     [first, *_] = records(batch("gzip", 7, bytes(10 * LIMIT)))
-    rejected = read_record(first, limits=Limits())  # type: ignore[arg-type]
+    rejected = decode_record(first, limits=Limits())  # type: ignore[arg-type]
     assert isinstance(rejected, Rejected)
     assert isinstance(rejected.error, BadDocument)
     assert (rejected.error.code, str(rejected.origin), rejected.raw) == ("too_large", "t[0]@7", None)

@@ -1,0 +1,200 @@
+"""Kafka records and the gate's messages: decode a record, build the records that answer it.
+
+Pure but for content that an event points to. Value and headers of an answer depend only on the record and its verdict,
+so that a repeated answer is the same to the byte; the time of an answer is the timestamp that it gets when it is sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gate.errors import BadDocument
+from gate.limits import Limits
+from gate.model import Verdict
+from gate.stream.content import attach_content
+from gate.stream.jsonl import max_line_bytes
+from gate.stream.settings import Topics
+from gate.wire import (
+    Arrival,
+    CheckInEvent,
+    DeleteEvent,
+    DocumentId,
+    Origin,
+    Rejected,
+    VerdictEvent,
+    decode_event,
+    encode,
+)
+
+Headers = Sequence[tuple[str, bytes]]
+
+DECOMPRESSES_TOO_LARGE = -2  # serialized_value_size of a record whose batch exceeds the decompression limit
+
+ORIGINAL_PREFIX = "gate_original_"  # before headers of the original whose names the dead letter uses itself
+
+TOO_LARGE_TO_ROUTE = "too_large_to_route"  # the reason why a judged document is dead-lettered all the same
+
+_TRACE_HEADERS = ("traceparent", "tracestate", "baggage")
+_CLOUD_EVENT_HEADERS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
+
+
+class Record(Protocol):
+    """The fields of a consumed record that are used, as aiokafka names them."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Headers: ...
+    @property
+    def serialized_value_size(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRecord:
+    """A record to send; `answers_offset` is the offset of the input record that it answers, if any."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes]]
+    answers_offset: int = -1
+
+
+def origin_of(record: Record) -> Origin:
+    return Origin(topic=record.topic, partition=record.partition, offset=record.offset)
+
+
+def decode_record(record: Record, *, limits: Limits, content_root: Path | None = None) -> Arrival | Rejected:
+    """The event in a record, or why there is none. Never raises for what a record holds."""
+    origin = origin_of(record)
+    raw = record.value
+    if record.serialized_value_size == DECOMPRESSES_TOO_LARGE:
+        return _too_large(origin, b"", "its batch decompresses to more than kafka_unpacked_bytes: send smaller batches")
+    try:
+        if raw is None:
+            return Arrival(event=_decode_tombstone(record, origin), origin=origin)
+        if len(raw) > max_line_bytes(limits):
+            remedy = "cut the document in parts, or raise limits.max_document_chars"
+            return _too_large(origin, raw, f"the record has {len(raw)} bytes, more than are decoded: {remedy}")
+        event = decode_event(raw, origin=origin, limits=limits)
+        if isinstance(event, CheckInEvent) and event.content_uri is not None:
+            event = _attach_content(event, event.content_uri, origin, content_root, limits)
+    except BadDocument as exc:
+        return Rejected.of(exc, raw or b"", origin=origin)
+    return Arrival(event=event, origin=origin)
+
+
+def _decode_tombstone(record: Record, origin: Origin) -> DeleteEvent:
+    """A record without a value deletes the document that its key names, as compaction would."""
+    try:
+        document_id = msgspec.convert((record.key or b"").decode(), DocumentId)
+    except (UnicodeDecodeError, msgspec.ValidationError):
+        remedy = "send the document's id as the key, in UTF-8, of at most 1024 characters"
+        raise BadDocument("bad_key", f"{origin}: a record without a value names no document: {remedy}") from None
+    return DeleteEvent(document_id=document_id, type="delete")
+
+
+def _attach_content(event: CheckInEvent, uri: str, origin: Origin, root: Path | None, limits: Limits) -> CheckInEvent:
+    if root is None:
+        raise BadDocument(
+            "unreadable_content", f"{origin}: field `content_uri`: no folder is set to read it from: set content_root"
+        )
+    return attach_content(event, uri, origin=origin, root=root, limits=limits)
+
+
+def _too_large(origin: Origin, raw: bytes, problem: str) -> Rejected:
+    """A record that is not decoded. Its dead letter has no copy of it, only its origin, size and hash."""
+    return Rejected(
+        error=BadDocument("too_large", f"{origin}: {problem}"),
+        origin=origin,
+        document_id=None,
+        sha256=hashlib.sha256(raw).hexdigest() if raw else "",
+        size_bytes=len(raw),
+        raw=None,
+    )
+
+
+def check_in_time(record: Record, event: CheckInEvent) -> float | None:
+    """When the document was checked in, in Unix seconds: by the event, or else by the record's timestamp."""
+    if event.checked_in_at is not None:
+        at = event.checked_in_at
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    return record.timestamp / 1000 if record.timestamp and record.timestamp > 0 else None
+
+
+def verdict_records(
+    record: Record, event: CheckInEvent, verdict: Verdict, topics: Topics, *, route: bool = True
+) -> Iterator[OutgoingRecord]:
+    """The verdict, and the document itself for the topic that it is routed to, where there is one."""
+    verdict_event = VerdictEvent.of(verdict, origin=origin_of(record), checked_in_at=event.checked_in_at)
+    headers = [
+        *_CLOUD_EVENT_HEADERS,
+        ("ce_id", verdict.verdict_id.encode()),
+        ("ce_type", b"gate.verdict"),
+        ("ce_source", f"/gate/{verdict.profile}".encode()),
+        *_trace_headers(record),
+    ]
+    yield OutgoingRecord(topics.verdicts, verdict.document_id.encode(), encode(verdict_event), headers, record.offset)
+    topic = topics.quarantine if verdict.similar else topics.accepted
+    if topic is not None and route:
+        yield OutgoingRecord(topic, record.key, record.value, list(record.headers), record.offset)
+
+
+def is_gate_header(name: str) -> bool:
+    """Whether a header of a dead letter is the gate's own, and not one of its original."""
+    return name.startswith(("ce_", "gate_")) or name == "content-type"
+
+
+def dead_letter_record(
+    record: Record, rejected: Rejected, topics: Topics, *, keep_original: bool = True
+) -> OutgoingRecord:
+    """A dead letter with the key, the headers and, where it fits, the value of the record, so that it can be replayed.
+    Headers of the record whose names the dead letter needs itself get a prefix."""
+    headers = [
+        *((f"{ORIGINAL_PREFIX}{name}" if is_gate_header(name) else name, value) for name, value in record.headers),
+        *_CLOUD_EVENT_HEADERS,
+        ("ce_id", str(rejected.origin).encode()),
+        ("ce_type", b"gate.dead_letter"),
+        ("ce_source", b"/gate"),
+        ("gate_reason", rejected.error.code.encode()),
+    ]
+    value = encode(rejected.dead_letter(keep_original=keep_original))
+    return OutgoingRecord(topics.dead_letters, record.key, value, headers, record.offset)
+
+
+def reject_routing(record: Record, event: CheckInEvent) -> Rejected:
+    """A judged document that is too large for the topic that it is routed to; its verdict is sent all the same."""
+    origin = origin_of(record)
+    remedy = "raise max.message.bytes of the topics that documents are routed to, and send the document there yourself"
+    raw = record.value or b""
+    error = BadDocument(TOO_LARGE_TO_ROUTE, f"{origin}: was judged, but is too large to be routed: {remedy}")
+    return Rejected(
+        error=error,
+        origin=origin,
+        document_id=event.document_id,
+        sha256=hashlib.sha256(raw).hexdigest(),
+        size_bytes=len(raw),
+        raw=None,
+    )
+
+
+def _trace_headers(record: Record) -> Iterator[tuple[str, bytes]]:
+    """The headers that carry the trace of a record on to its answer."""
+    return (header for header in record.headers if header[0] in _TRACE_HEADERS)
