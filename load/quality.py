@@ -23,22 +23,22 @@ from pathlib import Path
 from gate.config import load_settings
 from gate.core.profile import Profile
 from gate.errors import ConfigError
-from gate.lab.corpora import read
-from gate.lab.scores import PairScores, pairwise
-from gate.lab.truth import Documents, disagreements
+from gate.lab.corpora import read_folder
+from gate.lab.scores import PairScores, score_profile
+from gate.lab.truth import Corpus, disagreements
 from load.corpus import Recipe, SyntheticCorpus
 from load.quality_stream import StreamScores, stream
 from load.quality_sweep import sweep
-from load.quality_tables import Row, Table, plan_table, precision_table, recall_table, stream_table, target_table
+from load.quality_tables import Row, ScoreTable, plan_table, precision_table, recall_table, stream_table, target_table
 
 PLANTED = Path("planted")  # stands for the seeded corpus where no folder is given
 RECIPE = Recipe(copies=0.3, exact=0.05, parts=0.15, part_shares=(0.5, 0.6, 0.7, 0.8, 0.9))
 
 
-def planted(count: int, seed: int, recipe: Recipe = RECIPE) -> Documents:
+def planted(count: int, seed: int, recipe: Recipe = RECIPE) -> Corpus:
     """The seeded corpus as a set; its truth is counted like that of any other."""
     documents = list(SyntheticCorpus(seed, count, recipe))
-    return Documents(PLANTED.name, [d.document_id for d in documents], [d.text for d in documents])
+    return Corpus(PLANTED.name, [d.document_id for d in documents], [d.text for d in documents])
 
 
 def sets_in(folder: Path) -> list[Path]:
@@ -55,13 +55,13 @@ def told(what: str) -> Iterator[None]:
     print(f"{time.monotonic() - begun:.1f} s", file=sys.stderr, flush=True)
 
 
-def gather(folders: Sequence[Path], *, count: int, seed: int) -> tuple[list[Documents], Table]:
+def gather(folders: Sequence[Path], *, count: int, seed: int) -> tuple[list[Corpus], ScoreTable]:
     """The sets, with their truth counted, and a table of what they hold."""
     rows: list[Row] = []
-    sets: list[Documents] = []
+    sets: list[Corpus] = []
     for folder in folders or [PLANTED]:
         with told(f"{folder.name}: truth"):
-            documents = planted(count, seed) if folder is PLANTED else read(folder)
+            documents = planted(count, seed) if folder is PLANTED else read_folder(folder)
             rows.append(
                 {
                     "set": documents.name,
@@ -73,16 +73,16 @@ def gather(folders: Sequence[Path], *, count: int, seed: int) -> tuple[list[Docu
                 }
             )
         sets.append(documents)
-    return sets, Table("The sets, and the truth about them", rows)
+    return sets, ScoreTable("The sets, and the truth about them", rows)
 
 
-def measure(profile: Profile, sets: Sequence[Documents]) -> list[Table]:
+def measure(profile: Profile, sets: Sequence[Corpus]) -> list[ScoreTable]:
     """All tables of one profile."""
     pairs: dict[str, PairScores] = {}
     streams: dict[str, StreamScores] = {}
     for documents in sets:
         with told(f"{documents.name}: {profile.ref}"):
-            pairs[documents.name] = pairwise(documents, profile)
+            pairs[documents.name] = score_profile(documents, profile)
             streams[documents.name] = stream(documents, profile)
     tables = [target_table(profile, pairs, streams)]
     tables += [recall_table(profile, pairs), precision_table(profile, pairs), stream_table(profile, streams)]

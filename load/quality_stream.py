@@ -8,9 +8,9 @@ import numpy as np
 
 from gate.api import Gate
 from gate.core.profile import Profile
-from gate.lab.experiment import Found
+from gate.lab.experiment import Proportion
 from gate.lab.scores import BANDS, EQUAL, Flags
-from gate.lab.truth import LEAST, Documents, Floats
+from gate.lab.truth import LEAST, Corpus, Floats
 from gate.model import CheckIn, Relation
 
 
@@ -19,12 +19,12 @@ class StreamScores:
     """One profile on one set, checked in document by document: by the best J with an earlier accepted document."""
 
     documents: int
-    flagged: dict[str, Found]
-    precise: Found  # documents flagged that have an earlier accepted one with J >= .5, or of the very same text
-    named: Found  # documents named as matches with J >= .5, or as exact
+    flagged: dict[str, Proportion]
+    precise: Proportion  # documents flagged that have an earlier accepted one with J >= .5, or of the very same text
+    named: Proportion  # documents named as matches with J >= .5, or as exact
 
 
-def stream(documents: Documents, profile: Profile) -> StreamScores:
+def stream(documents: Corpus, profile: Profile) -> StreamScores:
     """Check the documents in, one after another in file order, and score what the gate said of each."""
     with Gate(profile) as gate:
         verdicts = gate.check_in(
@@ -37,7 +37,7 @@ def stream(documents: Documents, profile: Profile) -> StreamScores:
     flagged = {}
     for band, (low, high) in bands.items():
         among = similar[(best >= low) & (best < high)]
-        flagged[band] = Found(int(among.sum()), len(among))
+        flagged[band] = Proportion(int(among.sum()), len(among))
 
     number = {name: i for i, name in enumerate(documents.ids)}
     matches = [(number[m.document_id], i, m.relation) for i, v in enumerate(verdicts) for m in v.matches]
@@ -47,12 +47,12 @@ def stream(documents: Documents, profile: Profile) -> StreamScores:
     return StreamScores(
         documents=len(documents),
         flagged=flagged,
-        precise=Found(int((similar & (exact | (best >= LEAST))).sum()), int(similar.sum())),
-        named=Found(int(true.sum()), len(matches)),
+        precise=Proportion(int((similar & (exact | (best >= LEAST))).sum()), int(similar.sum())),
+        named=Proportion(int(true.sum()), len(matches)),
     )
 
 
-def best_before(documents: Documents, accepted: Flags) -> Floats:
+def best_before(documents: Corpus, accepted: Flags) -> Floats:
     """For each document the highest J with an earlier one that was accepted; 0 where none reaches LEAST."""
     best = np.zeros(len(documents))
     pairs = documents.alike

@@ -22,12 +22,12 @@ from gate.core.profile import Profile, Weights
 from gate.core.shingles import Features
 from gate.core.verify import PLACES
 from gate.lab import scores
-from gate.lab.experiment import Found
-from gate.lab.scores import BANDS, Candidates, cut, texts_of
-from gate.lab.truth import LEAST, Documents, Floats
-from load.quality_tables import PRECISION, Row, Table
+from gate.lab.experiment import Proportion
+from gate.lab.scores import BANDS, DocumentPairs, cut, normalise_in_batches
+from gate.lab.truth import LEAST, Corpus, Floats
+from load.quality_tables import PRECISION, Row, ScoreTable
 
-Told = Callable[[str], AbstractContextManager[None]]
+StepTimer = Callable[[str], AbstractContextManager[None]]
 
 ENOUGH = 20  # pairs in a band: with fewer, one pair more or less says nothing
 SHOWN = (">= .9", ".8 - .9", ".7 - .8")
@@ -59,7 +59,7 @@ SKETCH_STREAMS = (
 )
 
 
-def sweep(sets: Sequence[Documents], told: Told) -> list[Table]:
+def sweep(sets: Sequence[Corpus], told: StepTimer) -> list[ScoreTable]:
     """All tables."""
     with told("short texts: truth"):
         short = [part for documents in sets for part in cut(documents, CUTS) if len(part.pairs) >= ENOUGH]
@@ -75,11 +75,11 @@ def sweep(sets: Sequence[Documents], told: Told) -> list[Table]:
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class WorstCase:
     """What one choice finds on all sets: recall and precision of the worst, and all that is false."""
 
-    recall: dict[str, Found]
-    precision: Found
+    recall: dict[str, Proportion]
+    precision: Proportion
     called: int
     false: int
 
@@ -88,30 +88,30 @@ class Worst:
         return told | {"false": self.false, "called": self.called, "precision": self.precision}
 
 
-def worst(sets: Sequence[Documents], found: Iterable[Candidates]) -> Worst:
-    recalls: dict[str, list[Found]] = {band: [] for band in SHOWN}
-    precisions: list[Found] = []
+def worst(sets: Sequence[Corpus], found: Iterable[DocumentPairs]) -> WorstCase:
+    recalls: dict[str, list[Proportion]] = {band: [] for band in SHOWN}
+    precisions: list[Proportion] = []
     for documents, pairs in zip(sets, found, strict=True):
-        for band, share in scores.by_band(documents, pairs).items():
-            if band in recalls and share.of >= ENOUGH:
+        for band, share in scores.recall_by_band(documents, pairs).items():
+            if band in recalls and share.total >= ENOUGH:
                 recalls[band].append(share)
-        precisions.append(Found(int((pairs.jaccard >= LEAST).sum()), len(pairs.jaccard)))
-    called, true = added(precisions).of, added(precisions).found
-    return Worst(
+        precisions.append(Proportion(int((pairs.jaccard >= LEAST).sum()), len(pairs.jaccard)))
+    called, true = added(precisions).total, added(precisions).count
+    return WorstCase(
         {band: lowest(shares) for band, shares in recalls.items()},
-        lowest([share for share in precisions if share.of >= ENOUGH]),
+        lowest([share for share in precisions if share.total >= ENOUGH]),
         called,
         called - true,
     )
 
 
-def lowest(shares: Sequence[Found]) -> Found:
-    return min(shares, key=lambda share: share.found / share.of, default=Found(0, 0))
+def lowest(shares: Sequence[Proportion]) -> Proportion:
+    return min(shares, key=lambda share: share.count / share.total, default=Proportion(0, 0))
 
 
-def added(shares: Iterable[Found]) -> Found:
+def added(shares: Iterable[Proportion]) -> Proportion:
     listed = list(shares)
-    return Found(sum(share.found for share in listed), sum(share.of for share in listed))
+    return Proportion(sum(share.count for share in listed), sum(share.total for share in listed))
 
 
 def stream_of(profile: Profile) -> Row:
@@ -120,18 +120,21 @@ def stream_of(profile: Profile) -> Row:
 
 
 def fingerprint_table(
-    sets: Sequence[Documents],
-    short: Sequence[Documents],
-    told: Told,
+    sets: Sequence[Corpus],
+    short: Sequence[Corpus],
+    told: StepTimer,
     streams: Sequence[Profile],
     radii: Sequence[int],
-) -> Table:
+) -> ScoreTable:
     """Recall is that of whole documents: of short texts a fingerprint finds next to nothing. Errors are of both."""
     everything = [*sets, *short]
     rows: list[Row] = []
     for profile in streams:
         with told(f"SimHash, {', '.join(map(str, stream_of(profile).values()))}"):
-            features = [[shingles.features(t, profile) for t in texts_of(documents.texts)] for documents in everything]
+            features = [
+                [shingles.features(t, profile) for t in normalise_in_batches(documents.texts)]
+                for documents in everything
+            ]
             for weights in WEIGHTS:
                 found = [within(d, parts, weights, max(radii)) for d, parts in zip(everything, features, strict=True)]
                 row = stream_of(profile) | {"weights": weights}
@@ -143,12 +146,12 @@ def fingerprint_table(
                     row[f"{radius} bits: precision"] = errors.precision
                 rows.append(row)
     beside = "; errors on short texts too" if short else ""
-    return Table(f"SimHash alone, within {' or '.join(map(str, radii))} bits{beside}", rows)
+    return ScoreTable(f"SimHash alone, within {' or '.join(map(str, radii))} bits{beside}", rows)
 
 
 def within(
-    documents: Documents, features: Sequence[Features], weights: Weights, radius: int
-) -> tuple[Candidates, NDArray[np.uint8]]:
+    documents: Corpus, features: Sequence[Features], weights: Weights, radius: int
+) -> tuple[DocumentPairs, NDArray[np.uint8]]:
     """All pairs of first documents whose fingerprints are within the radius, and their distances."""
     prints = np.concatenate([simhash.fingerprints(part, weights) for part in features])
     counts = np.concatenate([np.diff(part.starts) for part in features])
@@ -160,7 +163,7 @@ def within(
     return found, simhash.distance(prints[found.left], prints[found.right])
 
 
-def estimated(documents: Documents, profile: Profile) -> tuple[Candidates, Floats]:
+def estimated(documents: Corpus, profile: Profile) -> tuple[DocumentPairs, Floats]:
     """All candidates of a profile with its estimates of their resemblance."""
     method = method_of(profile)
     bodies = scores.sign(method, documents.texts)
@@ -170,12 +173,12 @@ def estimated(documents: Documents, profile: Profile) -> tuple[Candidates, Float
     return found, np.round(estimates, PLACES)
 
 
-def worst_at(sets: Sequence[Documents], found: Sequence[tuple[Candidates, Floats]], threshold: float) -> Worst:
+def worst_at(sets: Sequence[Corpus], found: Sequence[tuple[DocumentPairs, Floats]], threshold: float) -> WorstCase:
     """What a threshold of the estimates would call alike."""
     return worst(sets, [pairs.only(estimates >= threshold) for pairs, estimates in found])
 
 
-def stream_table(sets: Sequence[Documents], told: Told) -> Table:
+def stream_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
     rows: list[Row] = []
     for profile in SKETCH_STREAMS:
         with told(f"MinHash, {', '.join(map(str, stream_of(profile).values()))}"):
@@ -187,10 +190,10 @@ def stream_table(sets: Sequence[Documents], told: Told) -> Table:
                     row |= {"threshold": f"{threshold:.2f}"} | result.row()
                     break
             rows.append(row)
-    return Table("MinHash of other streams, at the lowest threshold with a precision of 99.9 on every set", rows)
+    return ScoreTable("MinHash of other streams, at the lowest threshold with a precision of 99.9 on every set", rows)
 
 
-def sketch_table(sets: Sequence[Documents], told: Told) -> Table:
+def sketch_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
     rows: list[Row] = []
     for bins in BINS:
         with told(f"MinHash, {bins} bins"):
@@ -199,10 +202,10 @@ def sketch_table(sets: Sequence[Documents], told: Told) -> Table:
             for threshold in THRESHOLDS:
                 row: Row = {"bins": bins, "deviation of the estimate": float(errors.std())}
                 rows.append(row | {"threshold": f"{threshold:.2f}"} | worst_at(sets, found, threshold).row())
-    return Table("MinHash, 16 bands of 4: bins and thresholds", rows)
+    return ScoreTable("MinHash, 16 bands of 4: bins and thresholds", rows)
 
 
-def band_table(sets: Sequence[Documents], told: Told) -> Table:
+def band_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
     rows: list[Row] = []
     with told("MinHash: bands and rows"):
         method = method_of(SKETCH)
@@ -213,10 +216,10 @@ def band_table(sets: Sequence[Documents], told: Told) -> Table:
             strangers = sum(int((pairs.jaccard < LEAST).sum()) for pairs in found)
             row: Row = {"bands": bands, "rows": band_rows} | dict(worst(sets, found).recall)
             rows.append(row | {"candidates J < .5 a document": strangers / max(sum(map(len, sets)), 1)})
-    return Table("MinHash, 128 bins: recall of the candidates by bands and rows", rows)
+    return ScoreTable("MinHash, 128 bins: recall of the candidates by bands and rows", rows)
 
 
-def length_tables(sets: Sequence[Documents], told: Told, names: Sequence[str]) -> list[Table]:
+def length_tables(sets: Sequence[Corpus], told: StepTimer, names: Sequence[str]) -> list[ScoreTable]:
     """Short texts, with no minimum of features: where it has to be is seen by what goes wrong."""
     cuts = [cut(documents, LENGTHS) for documents in sets]
     tables = []
@@ -225,11 +228,13 @@ def length_tables(sets: Sequence[Documents], told: Told, names: Sequence[str]) -
         with told(f"{name}: short texts"):
             for n, (low, high) in enumerate(LENGTHS):
                 texts = [parts[n] for parts in cuts]
-                found = [scores.pairwise(documents, replace(BUILT_IN[name], min_features=1)) for documents in texts]
+                found = [
+                    scores.score_profile(documents, replace(BUILT_IN[name], min_features=1)) for documents in texts
+                ]
                 row: Row = {"words": f"{low} - {high}", "features": f"{low - 2} - {high - 2}"}
                 row["texts"] = sum(map(len, texts))
                 row |= {band: added(score.called[band] for score in found) for band in BANDS}
                 precise = added(score.precise for score in found)
-                rows.append(row | {"false": precise.of - precise.found, "precision": precise})
-        tables.append(Table(f"{name} on the sets' paragraphs, by length, without a minimum of features", rows))
+                rows.append(row | {"false": precise.total - precise.count, "precision": precise})
+        tables.append(ScoreTable(f"{name} on the sets' paragraphs, by length, without a minimum of features", rows))
     return tables

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate.core.profile import Profile
-from gate.lab.experiment import Found
+from gate.lab.experiment import Proportion
 from gate.lab.scores import BANDS, EQUAL, SLACK, PairScores
 from load.quality_stream import StreamScores
 
@@ -19,7 +19,7 @@ PRECISION = 0.999
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScoreTable:
     """Rows of one shape. A value is a number, a text, or `Found`, which is shown as per cent and count."""
 
     title: str
@@ -40,8 +40,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def shown(value: object) -> str:
-    if isinstance(value, Found):
-        return f"{per_cent(value.share)} ({value.of:,})" if value.of else "-"
+    if isinstance(value, Proportion):
+        return f"{per_cent(value.share)} ({value.total:,})" if value.total else "-"
     if isinstance(value, float):
         return f"{value:.3f}"
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
@@ -53,77 +53,77 @@ def per_cent(share: float | None) -> str:
 
 
 def _plain(value: object) -> object:
-    return {"found": value.found, "of": value.of} if isinstance(value, Found) else value
+    return {"found": value.count, "of": value.total} if isinstance(value, Proportion) else value
 
 
-def recall_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table:
+def recall_table(profile: Profile, scores: Mapping[str, PairScores]) -> ScoreTable:
     rows: list[Row] = []
     for name, score in scores.items():
         for stage, found in (("candidates", score.met), ("alike", score.called)):
             rows.append({"set": name, "stage": stage} | {band: found[band] for band in (EQUAL, *BANDS)})
-    return Table(f"{profile.ref}, pairwise: recall in per cent, by band of J (pairs)", rows)
+    return ScoreTable(f"{profile.ref}, pairwise: recall in per cent, by band of J (pairs)", rows)
 
 
-def precision_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table:
+def precision_table(profile: Profile, scores: Mapping[str, PairScores]) -> ScoreTable:
     rows: list[Row] = [
         {
             "set": name,
             "documents": score.documents,
             "candidates a document": score.candidates / score.documents if score.documents else None,
             "of them J < .5": score.strangers / score.documents if score.documents else None,
-            "called alike": score.precise.of,
-            "false (J < .5)": score.precise.of - score.precise.found,
+            "called alike": score.precise.total,
+            "false (J < .5)": score.precise.total - score.precise.count,
             "precision J >= .5": score.precise,
         }
         | ({f"precision J >= {profile.resemblance - SLACK:.2f}": score.strict} if profile.resemblance else {})
         for name, score in scores.items()
     ]
-    return Table(f"{profile.ref}, pairwise: precision in per cent (pairs called alike)", rows)
+    return ScoreTable(f"{profile.ref}, pairwise: precision in per cent (pairs called alike)", rows)
 
 
-def stream_table(profile: Profile, scores: Mapping[str, StreamScores]) -> Table:
+def stream_table(profile: Profile, scores: Mapping[str, StreamScores]) -> ScoreTable:
     rows: list[Row] = [
         {"set": name, "documents": score.documents}
         | {band: score.flagged[band] for band in (EQUAL, *BANDS)}
         | {
-            "flagged": score.precise.of,
-            "false": score.precise.of - score.precise.found,
+            "flagged": score.precise.total,
+            "false": score.precise.total - score.precise.count,
             "precision": score.precise,
             "matches named": score.named,
         }
         for name, score in scores.items()
     ]
-    return Table(
+    return ScoreTable(
         f"{profile.ref}, in the stream: documents flagged, per cent by their best J with an earlier accepted one", rows
     )
 
 
-def plan_table(profile: Profile, scores: Mapping[str, PairScores]) -> Table:
+def plan_table(profile: Profile, scores: Mapping[str, PairScores]) -> ScoreTable:
     rows: list[Row] = []
     for name, score in scores.items():
-        if any(score.met[band].of for band in BANDS):
+        if any(score.met[band].total for band in BANDS):
             rows.append({"set": name, "recall": "measured"} | {band: score.met[band] for band in BANDS})
             rows.append({"set": name, "recall": "planned"} | {b: per_cent(score.planned[b]) for b in BANDS})
-    return Table(f"{profile.ref}: recall of the candidates beside what `gate plan` says of the same pairs", rows)
+    return ScoreTable(f"{profile.ref}: recall of the candidates beside what `gate plan` says of the same pairs", rows)
 
 
 def target_table(
     profile: Profile, pairs: Mapping[str, PairScores], streams: Mapping[str, StreamScores] | None = None
-) -> Table:
+) -> ScoreTable:
     """Where the targets are met and where not, and by how much."""
     rows: list[Row] = []
     for name, score in pairs.items():
         rows += _held(name, "pairwise", score.called, score.precise)
         if streams and name in streams:
             rows += _held(name, "stream", streams[name].flagged, streams[name].precise)
-    return Table(f"{profile.ref}: the targets", rows)
+    return ScoreTable(f"{profile.ref}: the targets", rows)
 
 
-def _held(name: str, how: str, recall: Mapping[str, Found], precise: Found) -> list[Row]:
+def _held(name: str, how: str, recall: Mapping[str, Proportion], precise: Proportion) -> list[Row]:
     about: Row = {"set": name, "measured": how}
-    if not any(found.of for found in recall.values()):
-        outcome = f"missed by {precise.of}" if precise.of else "reached"
-        return [about | {"target": "no match at all", "reached": f"{precise.of} matches", "outcome": outcome}]
+    if not any(found.total for found in recall.values()):
+        outcome = f"missed by {precise.total}" if precise.total else "reached"
+        return [about | {"target": "no match at all", "reached": f"{precise.total} matches", "outcome": outcome}]
     rows: list[Row] = []
     wanted = [(f"recall at {band}", recall[band], least) for band, least in TARGETS.items()]
     for what, found, least in (*wanted, ("precision J >= .5", precise, PRECISION)):

@@ -22,9 +22,9 @@ from gate.config.sources import describe_type, quote
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab import corpora, draw, report
-from gate.lab.experiment import Experiment, Options
+from gate.lab.experiment import Experiment, ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
-from gate.lab.truth import Documents
+from gate.lab.truth import Corpus
 from gate.limits import Limits
 from gate.wire import CheckInEvent, Rejected
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _LEADING_POINT = re.compile(r"^\.(?=\d)")  # .95 is a number to people
 
 _LINES = (".jsonl", ".ndjson")
-Chosen = TypeVar("Chosen", bound=Options)
+Chosen = TypeVar("Chosen", bound=ExperimentOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +51,22 @@ class Bar:
             self.bars.remove_task(task)
 
 
-def corpus_of(path: Path, labels: Sequence[Path] = (), *, limits: Limits | None = None) -> Documents:
+def corpus_of(path: Path, labels: Sequence[Path] = (), *, limits: Limits | None = None) -> Corpus:
     """A folder of texts or of anything that an archive may hold, a set with its labels, or a file of JSON Lines."""
-    if corpora.is_set(path):
-        found = corpora.read(path)
+    if corpora.is_corpus_folder(path):
+        found = corpora.read_folder(path)
     elif not path.exists():
         raise ConfigError(f"corpus: there is no {path}; name a folder of texts, or a file of JSON Lines")
     elif path.suffix in _LINES and not _holds_events(path):
-        found = corpora.read_lines(path, name=path.stem)
+        found = corpora.read_json_lines(path, name=path.stem)
     else:
         found = _archive(path, limits or Limits())
-    return corpora.with_labels(found, labels) if labels else found
+    return corpora.add_labels(found, labels) if labels else found
 
 
 def _holds_events(path: Path) -> bool:
     """Whether the first line is an event of the gate, rather than a document of a set."""
-    line = next((line for line in corpora.lines_of(path) if line.strip()), b"{}")
+    line = next((line for line in corpora.iterate_lines(path) if line.strip()), b"{}")
     try:
         first = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
@@ -74,7 +74,7 @@ def _holds_events(path: Path) -> bool:
     return isinstance(first, dict) and "document_id" in first
 
 
-def _archive(path: Path, limits: Limits) -> Documents:
+def _archive(path: Path, limits: Limits) -> Corpus:
     """The check-ins of an archive; another version is a document of its own. What cannot be read is left out."""
     ids: list[str] = []
     texts: list[str] = []
@@ -91,7 +91,7 @@ def _archive(path: Path, limits: Limits) -> Documents:
     if not ids:
         held = f"{refused:,} documents, none of which can be read" if refused else "no document"
         raise ConfigError(f"corpus: {path} holds {held}; name a folder of plain texts, or a file of JSON Lines")
-    return corpora.named_once(Documents(path.resolve().name, ids, texts), str(path))
+    return corpora.require_unique_ids(Corpus(path.resolve().name, ids, texts), str(path))
 
 
 class Lab(click.Group):
@@ -146,16 +146,16 @@ def _command(experiment: Experiment) -> click.Command:
     def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
         options = options_of(experiment.options, given)
         experiment.check(options)
-        draw.need()
+        draw.require_matplotlib()
         documents = corpus_of(corpus, labels)
-        experiment.admit(documents)
-        report.make_folder(out)
+        experiment.check_corpus(documents)
+        report.create_folder(out)
         with show.progress(quiet=quiet or as_json, what="done") as bars:
             outcome = experiment.run(documents, options, Bar(bars))
-        about = report.About(
+        about = report.ReportHeader(
             experiment=experiment, corpus=documents.name, documents=len(documents), options=structs.asdict(options)
         )
-        written = report.write(outcome, about, out)
+        written = report.write_report(outcome, about, out)
         if as_json:
             emit({"experiment": experiment.name, "files": [str(path) for path in written]})
             return
@@ -207,7 +207,7 @@ def flag(field: structs.FieldInfo) -> click.Option:
     return click.Option(
         [f"--{field.name.replace('_', '-')}", field.name],
         metavar=_metavar(field),
-        help=f"{_description(field)} Default: {report.shown_option(field.default)}.",
+        help=f"{_description(field)} Default: {report.format_option(field.default)}.",
     )
 
 

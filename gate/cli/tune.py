@@ -17,7 +17,7 @@ from gate.config.profiles import chosen_profile
 from gate.errors import ConfigError, Unavailable
 from gate.lab import draw, report
 from gate.lab import tune as lab
-from gate.lab.tune import Tuned, TuneOptions
+from gate.lab.tune import TuneOptions, TuningResult
 
 
 @click.command(
@@ -48,16 +48,16 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
     """
     options = options_of(TuneOptions, given)
     lab.check(options)
-    draw.need()
+    draw.require_matplotlib()
     documents = corpus_of(corpus)
-    lab.SPEC.admit(documents)
-    report.make_folder(out)
+    lab.EXPERIMENT.check_corpus(documents)
+    report.create_folder(out)
     with show.progress(quiet=quiet or as_json, what="done") as bars:
         tuned = lab.tune(documents, options, Bar(bars))
-    about = report.About(
-        experiment=lab.SPEC, corpus=documents.name, documents=len(documents), options=structs.asdict(options)
+    about = report.ReportHeader(
+        experiment=lab.EXPERIMENT, corpus=documents.name, documents=len(documents), options=structs.asdict(options)
     )
-    written = report.write(tuned.report, about, out)
+    written = report.write_report(tuned.report, about, out)
     profile = _written(tuned, out / f"{options.name}.toml")
     for caution in tuned.cautions:
         complain(caution, kind="warning")
@@ -68,7 +68,7 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
                 "reached": tuned.reached,
                 "reasons": tuned.reasons,
                 "cautions": tuned.cautions,
-                "curve": [{"from": low, "found": found.found, "of": found.of} for low, found in tuned.curve],
+                "curve": [{"from": low, "found": found.count, "of": found.total} for low, found in tuned.curve],
                 "files": [str(path) for path in (profile, *written)],
             }
         )
@@ -82,10 +82,10 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
         sys.exit(SOME_FAILED)
 
 
-def _written(tuned: Tuned, path: Path) -> Path:
+def _written(tuned: TuningResult, path: Path) -> Path:
     """The profile as a file, read again as --profile would."""
     try:
-        path.write_text(lab.toml(tuned), encoding="utf-8")
+        path.write_text(lab.render_toml(tuned), encoding="utf-8")
     except OSError as exc:
         raise Unavailable(f"{path}: cannot be written: {exc.strerror}") from exc
     if chosen_profile(path) != tuned.profile:

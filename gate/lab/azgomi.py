@@ -19,10 +19,19 @@ from msgspec import Meta
 from gate.core.length_filter import LENGTHS, Kept, all_pairs, pairs_within, sets_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features
-from gate.lab.experiment import Experiment, Options, Plot, Progress, Report, Row, Series, Table
-from gate.lab.planting import with_copies
-from gate.lab.scores import features_of
-from gate.lab.truth import Documents
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Row,
+    Series,
+    Table,
+)
+from gate.lab.planting import add_copies
+from gate.lab.scores import extract_features
+from gate.lab.truth import Corpus
 
 NO_FILTER = "no filter"
 FILTERS = {
@@ -40,7 +49,7 @@ PAPER_PAIRS = PAPER_DOCUMENTS * (PAPER_DOCUMENTS - 1) // 2
 THRESHOLDS = tuple(round(0.5 + 0.05 * i, 2) for i in range(11))
 
 
-class AzgomiOptions(Options, frozen=True, kw_only=True):
+class AzgomiOptions(ExperimentOptions, frozen=True, kw_only=True):
     """What is compared, and what counts as alike."""
 
     gram: Annotated[int, Meta(ge=1, le=64, description="Characters in a shingle.")] = 5
@@ -50,7 +59,7 @@ class AzgomiOptions(Options, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FilterResult:
     """One filter under one measure."""
 
     measure: str
@@ -61,28 +70,28 @@ class Outcome:
     seconds: float
 
 
-def run(corpus: Documents, options: AzgomiOptions, progress: Progress) -> Report:
+def run(corpus: Corpus, options: AzgomiOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     documents = drawn(corpus, options, rng)
     profile = Profile(name="tried", stream="characters", gram=options.gram)
-    shingles = features_of(documents.texts, profile)
+    shingles = extract_features(documents.texts, profile)
     outcomes = list(compared(shingles, options.at, progress))
-    return Report(
+    return ExperimentReport(
         tables=[comparison_table(outcomes), paper_table(outcomes)],
         plots=[threshold_plot(shingles)],
         notes=notes(outcomes, len(documents), options),
     )
 
 
-def drawn(corpus: Documents, options: AzgomiOptions, rng: np.random.Generator) -> Documents:
+def drawn(corpus: Corpus, options: AzgomiOptions, rng: np.random.Generator) -> Corpus:
     """Some documents, a share of them edited copies of others: without any alike, nothing could be lost."""
     copies = round(options.planted * min(options.documents, len(corpus)))
     kept = np.sort(rng.permutation(len(corpus))[: max(options.documents - copies, 1)]).tolist()
-    some = Documents(corpus.name, [corpus.ids[i] for i in kept], [corpus.texts[i] for i in kept])
-    return with_copies(some, copies, rng) if copies else some
+    some = Corpus(corpus.name, [corpus.ids[i] for i in kept], [corpus.texts[i] for i in kept])
+    return add_copies(some, copies, rng) if copies else some
 
 
-def compared(shingles: Features, at: float, progress: Progress) -> Iterator[Outcome]:
+def compared(shingles: Features, at: float, progress: ProgressTracker) -> Iterator[FilterResult]:
     """Each filter under each measure. The time is that of the lengths, of sorting them and of the comparisons; the sets
     are made beforehand, as they are the same for all."""
     work = [(measure, name) for measure in MEASURES for name in FILTERS]
@@ -95,7 +104,7 @@ def compared(shingles: Features, at: float, progress: Progress) -> Iterator[Outc
         seconds = time.process_time() - begun
         found = set(map(tuple, kept.pairs[alike].tolist()))
         lost = len(truth.setdefault(measure, found) - found)
-        yield Outcome(measure, name, kept, len(found), lost, seconds)
+        yield FilterResult(measure, name, kept, len(found), lost, seconds)
 
 
 def filtered(shingles: Features, length: str, at: float) -> Kept:
@@ -105,7 +114,7 @@ def filtered(shingles: Features, length: str, at: float) -> Kept:
     return pairs_within(LENGTHS[length](shingles), at)
 
 
-def comparison_table(outcomes: Sequence[Outcome]) -> Table:
+def comparison_table(outcomes: Sequence[FilterResult]) -> Table:
     rows: list[Row] = [
         {
             "alike as": one.measure,
@@ -129,7 +138,7 @@ def comparison_table(outcomes: Sequence[Outcome]) -> Table:
     )
 
 
-def paper_table(outcomes: Sequence[Outcome]) -> Table:
+def paper_table(outcomes: Sequence[FilterResult]) -> Table:
     """Shares of all pairs, so that corpora of other sizes compare."""
     here = {FILTERS[one.name]: one for one in outcomes if one.measure == "sets"}
     rows: list[Row] = []
@@ -169,7 +178,7 @@ def threshold_plot(shingles: Features) -> Plot:
     )
 
 
-def notes(outcomes: Sequence[Outcome], documents: int, options: AzgomiOptions) -> list[str]:
+def notes(outcomes: Sequence[FilterResult], documents: int, options: AzgomiOptions) -> list[str]:
     weighted = next(one for one in outcomes if FILTERS[one.name] == HEURISTIC and one.measure == "sets")
     plain = next(one for one in outcomes if FILTERS[one.name] == "sets" and one.measure == "sets")
     lost = (

@@ -28,9 +28,18 @@ from gate.core.shingles import features
 from gate.core.simhash import weighted
 from gate.core.text import normalise
 from gate.errors import ConfigError
-from gate.lab.experiment import Experiment, Options, Plot, Progress, Report, Row, Series, Table
-from gate.lab.scores import features_of, texts_of
-from gate.lab.truth import Documents
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Row,
+    Series,
+    Table,
+)
+from gate.lab.scores import extract_features, normalise_in_batches
+from gate.lab.truth import Corpus
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +48,7 @@ RECALL = 0.95
 LEAST_WORDS = 8  # of a document that half of a pair is made of
 
 
-class BergillosOptions(Options, frozen=True, kw_only=True):
+class BergillosOptions(ExperimentOptions, frozen=True, kw_only=True):
     """Sizes and lengths of the three experiments."""
 
     words: Annotated[int, Meta(ge=2, le=10_000, description="Words of the passage that is shuffled.")] = 50
@@ -71,7 +80,7 @@ def check(options: BergillosOptions) -> None:
         ) from exc
 
 
-def run(corpus: Documents, options: BergillosOptions, progress: Progress) -> Report:
+def run(corpus: Corpus, options: BergillosOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     shuffled = permuted(passage(corpus, options.words, rng), options.permutations, rng)
     alike = {k: shared(shuffled, k) for k in progress(options.grams, "shingle sizes")}
@@ -79,7 +88,7 @@ def run(corpus: Documents, options: BergillosOptions, progress: Progress) -> Rep
     times, sizes = timed(some, options, progress)
     texts = paired(corpus, options.similarity, options.pairs, rng)
     exact, estimates = estimated(texts, options, progress)
-    return Report(
+    return ExperimentReport(
         tables=[shingle_table(alike), time_table(times, sizes), estimate_table(exact, estimates)],
         plots=[
             shingle_plot(alike),
@@ -95,7 +104,7 @@ def run(corpus: Documents, options: BergillosOptions, progress: Progress) -> Rep
 # Figure 2
 
 
-def passage(corpus: Documents, count: int, rng: np.random.Generator) -> list[str]:
+def passage(corpus: Corpus, count: int, rng: np.random.Generator) -> list[str]:
     """The first words of a document that has enough of them; of none has, of the longest."""
     order = rng.permutation(len(corpus)).tolist()
     longest: list[str] = []
@@ -126,11 +135,11 @@ def _characters(gram: int) -> Profile:
 
 
 def timed(
-    texts: Sequence[str], options: BergillosOptions, progress: Progress
+    texts: Sequence[str], options: BergillosOptions, progress: ProgressTracker
 ) -> tuple[dict[int, dict[Family, float]], dict[int, int]]:
     """Seconds of the processor that signatures take by each family, from the distinct shingles on, and how many there
     are. All families take turns, so that whatever else the machine does hits all alike."""
-    batches, times, sizes = list(texts_of(texts)), {}, {}
+    batches, times, sizes = list(normalise_in_batches(texts)), {}, {}
     for gram in progress(options.grams, "hash families"):
         distinct = [weighted(features(batch, _characters(gram)), "set") for batch in batches]
         spent: dict[Family, list[float]] = {family: [] for family in FAMILIES}
@@ -148,7 +157,7 @@ def timed(
 # Figure 4
 
 
-def paired(corpus: Documents, similarity: float, count: int, rng: np.random.Generator) -> list[str]:
+def paired(corpus: Corpus, similarity: float, count: int, rng: np.random.Generator) -> list[str]:
     """Pairs of texts, one after the other: a common beginning, and each its own end from elsewhere in the corpus.
 
     Of s = 2J / (1 + J) of each, the rest being different, two texts have the resemblance s / (2 - s) = J; how much it
@@ -167,10 +176,10 @@ def paired(corpus: Documents, similarity: float, count: int, rng: np.random.Gene
 
 
 def estimated(
-    texts: Sequence[str], options: BergillosOptions, progress: Progress
+    texts: Sequence[str], options: BergillosOptions, progress: ProgressTracker
 ) -> tuple[Floats, dict[Family, dict[int, Floats]]]:
     """The exact resemblance of each pair, and its estimates by family and length."""
-    whole = features_of(texts, _characters(options.gram))
+    whole = extract_features(texts, _characters(options.gram))
     order = np.arange(0, len(texts), 2)
     exact = resemblances(whole, np.stack([order, order + 1], axis=1))
     longest = max(options.lengths)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gate.lab.planting import FEW_WORDS, pieces
-from gate.lab.truth import UNSPACED, Documents, unspaced
+from gate.lab.truth import UNSPACED, Corpus, unspaced
 
 COMMON = 0.1  # share of the documents that a shingle of a template stands in
 TEMPLATE = 0.2  # share of common shingles in a document from which on it is told
@@ -28,7 +28,7 @@ class Cautions:
     spaceless: bool  # letters count as words in much of the corpus
 
 
-def cautions(documents: Documents) -> Cautions:
+def cautions(documents: Corpus) -> Cautions:
     """All that is to be told, and whether words are single letters here."""
     opened = [text[:_READ] for text in documents.texts]
     alone, (unknown, script) = unspaced(opened), uncut(opened)
@@ -59,7 +59,7 @@ def uncut(texts: Sequence[str]) -> tuple[float, str]:
     return scripts.total() / max(total, 1), most[0][0] if most else ""
 
 
-def templates(documents: Documents) -> str:
+def templates(documents: Corpus) -> str:
     """Whether a typical document is to a large part what many others say as well."""
     numbers, starts = documents.shingles
     firsts = np.flatnonzero((documents.first_equal == np.arange(len(documents))) & (np.diff(starts) > 0))

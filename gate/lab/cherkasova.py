@@ -24,13 +24,13 @@ from gate.lab.cherkasova_plots import (
     time_plot,
     window_plot,
 )
-from gate.lab.experiment import Experiment, Found, Options, Progress, Report, Row, Table
+from gate.lab.experiment import Experiment, ExperimentOptions, ExperimentReport, ProgressTracker, Proportion, Row, Table
 from gate.lab.planting import Edit
 from gate.lab.sampling import (
     LEAST_WORDS,
-    Curves,
-    Likely,
-    Versions,
+    EditedVersions,
+    SimilarityCurves,
+    SimilarPairs,
     clusters,
     curves,
     distinct,
@@ -43,8 +43,8 @@ from gate.lab.sampling import (
     tried,
     versions,
 )
-from gate.lab.scores import texts_of
-from gate.lab.truth import LEAST, Documents
+from gate.lab.scores import normalise_in_batches
+from gate.lab.truth import LEAST, Corpus
 
 WINDOW = 20  # the paper's choice
 SIMILAR = 0.7  # pairs from here on it calls near-duplicates
@@ -60,7 +60,7 @@ PAPER_TABLE_2 = (
 )
 
 
-class CherkasovaOptions(Options, frozen=True, kw_only=True):
+class CherkasovaOptions(ExperimentOptions, frozen=True, kw_only=True):
     """What is edited, and by which windows and samples it is looked at."""
 
     documents: Annotated[int, Meta(ge=2, description="Documents to edit, drawn from the corpus.")] = 100
@@ -80,7 +80,7 @@ def check(options: CherkasovaOptions) -> None:
             raise ConfigError(f"{name}: a number stands twice; give each once")
 
 
-def run(corpus: Documents, options: CherkasovaOptions, progress: Progress) -> Report:
+def run(corpus: Corpus, options: CherkasovaOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     chosen = distinct(corpus, options.documents, LEAST_WORDS * max(options.edits), rng)
     texts = [corpus.texts[i] for i in chosen]
@@ -104,14 +104,14 @@ def run(corpus: Documents, options: CherkasovaOptions, progress: Progress) -> Re
         profile: likely(profile, of.originals)
         for profile in progress(list(dict.fromkeys([*by_window, *hundred])), "different documents")
     }
-    whole = list(texts_of(corpus.texts))
+    whole = list(normalise_in_batches(corpus.texts))
     pairs = {profile: likely(profile, whole, THRESHOLDS[0]) for profile in progress(hundred, "all pairs of the corpus")}
     timed = [tried(method, size, window=w) for method, size in TIMED for w in (20, 100)]
     spent = times(timed, file_of(corpus.texts, FILE_BYTES), options.rounds, progress)
 
     inserted = {profile: found for (profile, edit), found in edited.items() if edit is Edit.INSERT}
     removed = {profile: found for (profile, edit), found in edited.items() if edit is Edit.DELETE}
-    return Report(
+    return ExperimentReport(
         tables=[
             curve_table("windows", "Figure 2: average similarity by window", by_window, inserted, of),
             overlap_table(strange),
@@ -150,7 +150,9 @@ def ends(edits: Sequence[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((min(edits, key=lambda n: abs(n - FEW_EDITS)), max(edits))))
 
 
-def curve_table(name: str, title: str, profiles: Sequence[Profile], found: Curves, of: Versions) -> Table:
+def curve_table(
+    name: str, title: str, profiles: Sequence[Profile], found: SimilarityCurves, of: EditedVersions
+) -> Table:
     rows: list[Row] = []
     for profile in profiles:
         most = max(found[profile])
@@ -164,13 +166,19 @@ def curve_table(name: str, title: str, profiles: Sequence[Profile], found: Curve
     return Table(name=name, title=title, rows=rows, note=note)
 
 
-def overlap_table(strange: Mapping[Profile, Likely]) -> Table:
+def overlap_table(strange: Mapping[Profile, SimilarPairs]) -> Table:
     rows: list[Row] = []
     for profile, pairs in strange.items():
-        above = {f"from {least:.0%}": Found(len(pairs.from_(least).left), pairs.of) for least in (0.04, 0.1, 0.2)}
+        above = {
+            f"from {least:.0%}": Proportion(len(pairs.from_(least).left), pairs.total) for least in (0.04, 0.1, 0.2)
+        }
         highest = float(pairs.similarity.max()) if len(pairs.left) else 0.0
         rows.append(
-            {"algorithm": label(profile), "window": profile.window, "anything": Found(len(pairs.left), pairs.of)}
+            {
+                "algorithm": label(profile),
+                "window": profile.window,
+                "anything": Proportion(len(pairs.left), pairs.total),
+            }
             | above
             | {"highest": highest}
         )
@@ -179,7 +187,7 @@ def overlap_table(strange: Mapping[Profile, Likely]) -> Table:
     return Table(name="overlap", title=title, rows=rows, note=note)
 
 
-def spread_table(by_sample: Sequence[Profile], four: Sequence[Profile], found: Curves) -> Table:
+def spread_table(by_sample: Sequence[Profile], four: Sequence[Profile], found: SimilarityCurves) -> Table:
     rows: list[Row] = []
     for profile in dict.fromkeys([*by_sample, *four]):
         for n in ends(list(found[profile])):
@@ -192,7 +200,7 @@ def spread_table(by_sample: Sequence[Profile], four: Sequence[Profile], found: C
                     "5 % below": low,
                     "median": middle,
                     "5 % above": high,
-                    "no change seen": Found(int((values == 1.0).sum()), len(values)),
+                    "no change seen": Proportion(int((values == 1.0).sum()), len(values)),
                 }
             )
     title = "Figures 6 and 8: how far documents spread about the average"
@@ -200,7 +208,7 @@ def spread_table(by_sample: Sequence[Profile], four: Sequence[Profile], found: C
     return Table(name="spread", title=title, rows=rows, note=note)
 
 
-def pair_table(pairs: Mapping[Profile, Likely]) -> Table:
+def pair_table(pairs: Mapping[Profile, SimilarPairs]) -> Table:
     rows: list[Row] = [
         {"algorithm": label(profile)} | {f"from {t:.0%}": len(found.from_(t).left) for t in THRESHOLDS}
         for profile, found in pairs.items()
@@ -208,7 +216,7 @@ def pair_table(pairs: Mapping[Profile, Likely]) -> Table:
     return Table(name="pairs", title="Figure 9: pairs of the corpus from a similarity on", rows=rows)
 
 
-def report_table(corpus: Documents, pairs: Mapping[Profile, Likely]) -> Table:
+def report_table(corpus: Corpus, pairs: Mapping[Profile, SimilarPairs]) -> Table:
     """Table 2: who reports what from 70 % on, and how much of it is right."""
     reported = {label(profile): found.from_(SIMILAR).names for profile, found in pairs.items()}
     reported["any of them"] = set().union(*reported.values())
@@ -218,7 +226,7 @@ def report_table(corpus: Documents, pairs: Mapping[Profile, Likely]) -> Table:
         left, right = (np.array(side, np.int64) for side in zip(*sorted(some))) if some else ([], [])
         true = corpus.jaccard(np.array(left, np.int64), np.array(right, np.int64)) >= LEAST
         rows.append(
-            {"reported by": name, "pairs": len(some), "right": Found(int(true.sum()), len(some))},
+            {"reported by": name, "pairs": len(some), "right": Proportion(int(true.sum()), len(some))},
         )
     note = (
         f"Right: {LEAST:.0%} or more of their 3-word shingles in common; the paper read them by hand. {PAPER_TABLE_2}"
@@ -226,7 +234,7 @@ def report_table(corpus: Documents, pairs: Mapping[Profile, Likely]) -> Table:
     return Table(name="reported", title="Table 2: pairs reported from 70 % on", rows=rows, note=note)
 
 
-def cluster_table(pairs: Mapping[Profile, Likely]) -> Table:
+def cluster_table(pairs: Mapping[Profile, SimilarPairs]) -> Table:
     rows: list[Row] = []
     for profile, found in pairs.items():
         for least in THRESHOLDS:
@@ -255,12 +263,12 @@ def time_table(timed: Sequence[Profile], spent: Sequence[float]) -> Table:
 
 
 def notes(
-    of: Versions,
+    of: EditedVersions,
     n: int,
-    inserted: Curves,
-    strange: Mapping[Profile, Likely],
+    inserted: SimilarityCurves,
+    strange: Mapping[Profile, SimilarPairs],
     four: Sequence[Profile],
-    pairs: Mapping[Profile, Likely],
+    pairs: Mapping[Profile, SimilarPairs],
 ) -> list[str]:
     """What was done, and where and why the numbers differ from the paper's."""
     most = max(inserted[four[0]])
@@ -284,7 +292,7 @@ def notes(
         "Sketch does not depend on the window in Figure 11, and is dearer by n all the same.",
     ]
     if mod is not None:
-        share = len(strange[mod].left) / max(strange[mod].of, 1)
+        share = len(strange[mod].left) / max(strange[mod].total, 1)
         said.append(
             f"With a window of {WINDOW} bytes Mod_100 finds something in common in {share:.0%} of the pairs of "
             "different documents; the paper in some 28 %. It depends on how much boiler-plate a corpus has."

@@ -9,13 +9,13 @@ import numpy as np
 from gate.core.profile import Profile
 from gate.lab.experiment import Plot, Series
 from gate.lab.planting import Edit
-from gate.lab.sampling import Curves, Likely, label, mean
+from gate.lab.sampling import SimilarityCurves, SimilarPairs, label, mean
 
 DONE = {Edit.INSERT: "inserted", Edit.DELETE: "removed"}
 THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-def window_plot(method: str, by_window: Sequence[Profile], found: Curves) -> Plot:
+def window_plot(method: str, by_window: Sequence[Profile], found: SimilarityCurves) -> Plot:
     own = [profile for profile in by_window if profile.method == method]
     return Plot(
         name=f"figure-2-{method}",
@@ -29,12 +29,12 @@ def window_plot(method: str, by_window: Sequence[Profile], found: Curves) -> Plo
     )
 
 
-def overlap_plot(name: str, profiles: Sequence[Profile], strange: Mapping[Profile, Likely]) -> Plot:
+def overlap_plot(name: str, profiles: Sequence[Profile], strange: Mapping[Profile, SimilarPairs]) -> Plot:
     one_window = len({profile.window for profile in profiles}) == 1
     series: list[Series] = []
     for profile in profiles:
         values = np.sort(strange[profile].similarity)
-        shares = 1.0 - (values.size - np.arange(1, values.size + 1)) / max(strange[profile].of, 1)
+        shares = 1.0 - (values.size - np.arange(1, values.size + 1)) / max(strange[profile].total, 1)
         called = label(profile) if one_window else f"{profile.window} bytes"
         series.append(Series(label=called, x=values.tolist(), y=shares.tolist()))
     shown = "Figure 4: different documents, window 20" if one_window else f"Figure 3: {label(profiles[0])} by window"
@@ -49,7 +49,7 @@ def overlap_plot(name: str, profiles: Sequence[Profile], strange: Mapping[Profil
     )
 
 
-def curve_plot(name: str, title: str, profiles: Sequence[Profile], found: Curves, edit: Edit) -> Plot:
+def curve_plot(name: str, title: str, profiles: Sequence[Profile], found: SimilarityCurves, edit: Edit) -> Plot:
     return Plot(
         name=name,
         title=title,
@@ -62,7 +62,7 @@ def curve_plot(name: str, title: str, profiles: Sequence[Profile], found: Curves
     )
 
 
-def spread_plot(name: str, profiles: Sequence[Profile], found: Curves, *, edits: int | None = None) -> Plot:
+def spread_plot(name: str, profiles: Sequence[Profile], found: SimilarityCurves, *, edits: int | None = None) -> Plot:
     n = max(next(iter(found.values()))) if edits is None else edits
     return Plot(
         name=name,
@@ -77,7 +77,7 @@ def spread_plot(name: str, profiles: Sequence[Profile], found: Curves, *, edits:
     )
 
 
-def pair_plot(pairs: Mapping[Profile, Likely]) -> Plot:
+def pair_plot(pairs: Mapping[Profile, SimilarPairs]) -> Plot:
     return Plot(
         name="figure-9",
         title="Figure 9: pairs of the corpus from a similarity on",

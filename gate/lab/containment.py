@@ -20,11 +20,21 @@ from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
 from gate.core.verify import verify
 from gate.errors import ConfigError
-from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Proportion,
+    Row,
+    Series,
+    Table,
+)
 from gate.lab.planting import LEAST_WORDS, Edit, edited, part, pieces, vocabulary
 from gate.lab.sampling import distinct
-from gate.lab.scores import meetings, sign
-from gate.lab.truth import Documents
+from gate.lab.scores import find_candidates, sign
+from gate.lab.truth import Corpus
 from gate.lab.truth import words as words_of
 from gate.model import Relation
 
@@ -33,10 +43,10 @@ ENTRY_BYTES = 8  # of a posting, beside its tag
 SLACK = 0.15  # a sample may err so far, and words are not windows
 
 Share = Annotated[int, Meta(ge=1, le=99)]
-Planted = tuple[int, int]  # per cent of the whole, per cent of the part's words that were replaced
+PartKind = tuple[int, int]  # per cent of the whole, per cent of the part's words that were replaced
 
 
-class ContainmentOptions(Options, frozen=True, kw_only=True):
+class ContainmentOptions(ExperimentOptions, frozen=True, kw_only=True):
     """What is cut out, and how it is looked for."""
 
     hosts: Annotated[int, Meta(ge=1, description="Documents to cut parts out of, drawn from the corpus.")] = 200
@@ -66,7 +76,7 @@ def check(options: ContainmentOptions) -> None:
             raise ConfigError(f"{name}: a number stands twice; give each once")
 
 
-def run(corpus: Documents, options: ContainmentOptions, progress: Progress) -> Report:
+def run(corpus: Corpus, options: ContainmentOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     known = distinct(corpus, len(corpus), LEAST_WORDS, rng)
     texts = [corpus.texts[i] for i in known]
@@ -86,7 +96,7 @@ def run(corpus: Documents, options: ContainmentOptions, progress: Progress) -> R
     beside = replace(BUILT_IN["standard"], name="standard", containment=PROFILE.containment)
     profiles = [*dict.fromkeys([*tried, _tried(PROFILE.sample, PROFILE.max_keys)]), beside]
     found = {profile: measured(profile, texts, hosts, planted) for profile in progress(profiles, "looking parts up")}
-    return Report(
+    return ExperimentReport(
         tables=[recall_table(found), price_table(found), name_table(found)],
         plots=[recall_plot(found, sorted(options.parts), replaced) for replaced in sorted(options.replaced)],
         notes=notes(texts, hosts, found),
@@ -102,7 +112,7 @@ def _cut(text: str, share: int, replaced: int, rng: np.random.Generator, words: 
     return edited(cut, Edit.REPLACE, replaced / 100, rng, words) if replaced else cut
 
 
-class Score:
+class ContainmentScore:
     """One profile: what is stored of a document, and what became of the parts of each kind."""
 
     def __init__(self, method: Method, bodies: Sequence[bytes]) -> None:
@@ -110,12 +120,14 @@ class Score:
         self.postings = len(kept) / len(bodies)
         self.body_bytes = sum(map(len, bodies)) / len(bodies)
         self.posting_bytes = posting_bytes(method, kept) / len(bodies)
-        self.met: dict[Planted, Found] = {}
-        self.found: dict[Planted, Found] = {}
-        self.named: dict[Planted, Found] = {}
-        self.short: dict[Planted, Found] = {}
-        self.candidates: dict[Planted, float] = {}
-        self.others: dict[Planted, Found] = {}  # called alike though not cut out of it, and how many hold the part too
+        self.candidate_recall: dict[PartKind, Proportion] = {}
+        self.recall: dict[PartKind, Proportion] = {}
+        self.named_contained: dict[PartKind, Proportion] = {}
+        self.too_short: dict[PartKind, Proportion] = {}
+        self.candidates: dict[PartKind, float] = {}
+        self.other_matches: dict[
+            PartKind, Proportion
+        ] = {}  # called alike though not cut out of it, and how many hold the part too
 
 
 def posting_bytes(method: Method, kept: Probes) -> int:
@@ -124,29 +136,29 @@ def posting_bytes(method: Method, kept: Probes) -> int:
 
 
 def measured(
-    profile: Profile, texts: Sequence[str], hosts: Sequence[int], planted: Mapping[Planted, Sequence[str]]
-) -> Score:
+    profile: Profile, texts: Sequence[str], hosts: Sequence[int], planted: Mapping[PartKind, Sequence[str]]
+) -> ContainmentScore:
     method = method_of(profile)
     wholes = sign(method, texts)
-    score = Score(method, wholes)
+    score = ContainmentScore(method, wholes)
     for kind, parts in planted.items():
         bodies = [*wholes, *sign(method, parts)]
-        left, right = meetings(method, bodies)
+        left, right = find_candidates(method, bodies)
         asked = (left < len(wholes)) & (right >= len(wholes))
         left, right = left[asked], right[asked]
         likeness = verify(method, profile, [bodies[i] for i in right], [bodies[i] for i in left])
         own = np.array(hosts)[right - len(wholes)] == left
         alike = np.array([how is not None for how in likeness], np.bool_)
         named = np.array([how is not None and how.relation is Relation.CONTAINED for how in likeness], np.bool_)
-        score.met[kind] = Found(int(own.sum()), len(parts))
-        score.found[kind] = Found(int((own & alike).sum()), len(parts))
-        score.named[kind] = Found(int((own & named).sum()), int((own & alike).sum()))
-        score.short[kind] = Found(sum(not body for body in bodies[len(wholes) :]), len(parts))
+        score.candidate_recall[kind] = Proportion(int(own.sum()), len(parts))
+        score.recall[kind] = Proportion(int((own & alike).sum()), len(parts))
+        score.named_contained[kind] = Proportion(int((own & named).sum()), int((own & alike).sum()))
+        score.too_short[kind] = Proportion(sum(not body for body in bodies[len(wholes) :]), len(parts))
         score.candidates[kind] = len(left) / len(parts)
         others = np.flatnonzero(alike & ~own).tolist()
         least = (PROFILE.containment or 1.0) - SLACK
         true = [held(parts[right[i] - len(wholes)], texts[left[i]]) >= least for i in others]
-        score.others[kind] = Found(sum(true), len(others))
+        score.other_matches[kind] = Proportion(sum(true), len(others))
     return score
 
 
@@ -156,12 +168,12 @@ def held(part: str, whole: str) -> float:
     return len(own & others) / max(len(own), 1)
 
 
-def _sum(counted: Iterable[Found]) -> Found:
+def _sum(counted: Iterable[Proportion]) -> Proportion:
     some = list(counted)
-    return Found(sum(one.found for one in some), sum(one.of for one in some))
+    return Proportion(sum(one.count for one in some), sum(one.total for one in some))
 
 
-def called(kind: Planted) -> str:
+def called(kind: PartKind) -> str:
     share, replaced = kind
     return f"{share} %" + (f", {replaced} % replaced" if replaced else "")
 
@@ -173,9 +185,9 @@ def row_of(profile: Profile) -> dict[str, object]:
     return {"profile": "containment" if chosen else "", "n": profile.sample, "keys": profile.max_keys}
 
 
-def recall_table(found: Mapping[Profile, Score]) -> Table:
+def recall_table(found: Mapping[Profile, ContainmentScore]) -> Table:
     rows: list[Row] = [
-        row_of(profile) | {called(kind): share for kind, share in score.found.items()}
+        row_of(profile) | {called(kind): share for kind, share in score.recall.items()}
         for profile, score in found.items()
     ]
     note = "By the size of the part. Missed are parts too short for a signature, those that share no key with their "
@@ -183,7 +195,7 @@ def recall_table(found: Mapping[Profile, Score]) -> Table:
     return Table(name="recall", title="Parts that are found", rows=rows, note=note)
 
 
-def price_table(found: Mapping[Profile, Score]) -> Table:
+def price_table(found: Mapping[Profile, ContainmentScore]) -> Table:
     rows: list[Row] = []
     for profile, score in found.items():
         verbatim = {kind: value for kind, value in score.candidates.items() if not kind[1]} or score.candidates
@@ -195,35 +207,38 @@ def price_table(found: Mapping[Profile, Score]) -> Table:
                 "bytes: signature": round(score.body_bytes),
             }
             | {f"candidates, {called(kind)}": value for kind, value in verbatim.items()}
-            | {"others called alike": _sum(score.others.values()).of, "of these, right": _sum(score.others.values())}
+            | {
+                "others called alike": _sum(score.other_matches.values()).total,
+                "of these, right": _sum(score.other_matches.values()),
+            }
         )
     note = "Per document of the corpus, and candidates per look-up. A store's own overhead comes on top. Others are "
     note += "documents that a part was not cut out of; right are those that hold it too, by its 3-word shingles."
     return Table(name="price", title="What it costs", rows=rows, note=note)
 
 
-def name_table(found: Mapping[Profile, Score]) -> Table:
+def name_table(found: Mapping[Profile, ContainmentScore]) -> Table:
     rows: list[Row] = [
         row_of(profile)
         | {
             "part": called(kind),
-            "too short": score.short[kind],
-            "met": score.met[kind],
-            "found": score.found[kind],
-            "of these, named contained": score.named[kind],
+            "too short": score.too_short[kind],
+            "met": score.candidate_recall[kind],
+            "found": score.recall[kind],
+            "of these, named contained": score.named_contained[kind],
         }
         for profile, score in found.items()
         if row_of(profile)["profile"]
-        for kind in score.found
+        for kind in score.recall
     ]
     return Table(name="parts", title="Where parts are lost, and how the others are named", rows=rows)
 
 
-def recall_plot(found: Mapping[Profile, Score], parts: Sequence[int], replaced: int) -> Plot:
+def recall_plot(found: Mapping[Profile, ContainmentScore], parts: Sequence[int], replaced: int) -> Plot:
     series: list[Series] = []
     for profile, score in found.items():
         label = f"n {profile.sample}, {profile.max_keys} keys" if profile.method == "mod-n" else profile.name
-        shares = [score.found[share, replaced].share or 0.0 for share in parts]
+        shares = [score.recall[share, replaced].share or 0.0 for share in parts]
         series.append(Series(label=label, x=list(map(float, parts)), y=shares))
     how = f", {replaced} % of their words replaced" if replaced else ", verbatim"
     return Plot(
@@ -235,10 +250,10 @@ def recall_plot(found: Mapping[Profile, Score], parts: Sequence[int], replaced: 
     )
 
 
-def notes(texts: Sequence[str], hosts: Sequence[int], found: Mapping[Profile, Score]) -> list[str]:
+def notes(texts: Sequence[str], hosts: Sequence[int], found: Mapping[Profile, ContainmentScore]) -> list[str]:
     sizes = np.array([len(texts[i].encode()) for i in hosts])
     low, middle, high = (f"{int(size):,}" for size in np.quantile(sizes, (0.05, 0.5, 0.95)))
-    kinds = len(next(iter(found.values())).found)
+    kinds = len(next(iter(found.values())).recall)
     return [
         f"Parts were cut out of {len(hosts)} documents ({low}, {middle} and {high} bytes: 5 % are smaller, the median, "
         f"5 % are larger) and looked up among {len(texts):,}; {kinds} parts of each.",

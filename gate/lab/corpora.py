@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from gate.errors import ConfigError
-from gate.lab.truth import Documents, Label
+from gate.lab.truth import Corpus, PairLabel
 
 DOCUMENTS = "docs.jsonl"
 
@@ -29,22 +29,22 @@ class _Line(msgspec.Struct):
     document_id: str | None = None
 
 
-def is_set(folder: Path) -> bool:
+def is_corpus_folder(folder: Path) -> bool:
     return (folder / DOCUMENTS).is_file()
 
 
-def read(folder: Path) -> Documents:
+def read_folder(folder: Path) -> Corpus:
     """A set with all its labels."""
-    documents = read_lines(folder / DOCUMENTS, name=folder.name)
-    return with_labels(documents, sorted(folder.glob("*.tsv")))
+    documents = read_json_lines(folder / DOCUMENTS, name=folder.name)
+    return add_labels(documents, sorted(folder.glob("*.tsv")))
 
 
-def read_lines(path: Path, *, name: str) -> Documents:
+def read_json_lines(path: Path, *, name: str) -> Corpus:
     """The documents of a file, one object a line."""
     decoder = msgspec.json.Decoder(_Line)
     ids: list[str] = []
     texts: list[str] = []
-    for number, line in enumerate(lines_of(path), 1):
+    for number, line in enumerate(iterate_lines(path), 1):
         if not line.strip():
             continue
         try:
@@ -56,17 +56,17 @@ def read_lines(path: Path, *, name: str) -> Documents:
             raise ConfigError(f"{path}, line {number}: has no `id`; give every document one")
         ids.append(str(found))
         texts.append(document.text)
-    return named_once(Documents(name, ids, texts), str(path))
+    return require_unique_ids(Corpus(name, ids, texts), str(path))
 
 
-def named_once(documents: Documents, where: str) -> Documents:
+def require_unique_ids(documents: Corpus, where: str) -> Corpus:
     """The same documents, if each has an id of its own."""
     if len(set(documents.ids)) < len(documents.ids):
         raise ConfigError(f"{where}: an id stands twice; every document needs one of its own")
     return documents
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
+def iterate_lines(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as lines:
             yield next(lines, b"").removeprefix(codecs.BOM_UTF8)
@@ -75,9 +75,9 @@ def lines_of(path: Path) -> Iterator[bytes]:
         raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
 
 
-def with_labels(documents: Documents, paths: Iterable[Path]) -> Documents:
+def add_labels(documents: Corpus, paths: Iterable[Path]) -> Corpus:
     """The documents with what label files say of them."""
-    labels: list[Label] = []
+    labels: list[PairLabel] = []
     clusters: dict[str, str] = {}
     for path in paths:
         try:
@@ -93,7 +93,7 @@ def with_labels(documents: Documents, paths: Iterable[Path]) -> Documents:
         if header[:2] == ["a", "b"]:
             labels += _pairs(path, header, rows)
         elif header == ["id", "group"]:
-            labels += [Label(row[0], row[1], 1.0) for row in rows if row[0] != row[1]]
+            labels += [PairLabel(row[0], row[1], 1.0) for row in rows if row[0] != row[1]]
         elif header == ["id", "cluster"]:
             clusters |= {row[0]: row[1] for row in rows}
         else:
@@ -104,7 +104,7 @@ def with_labels(documents: Documents, paths: Iterable[Path]) -> Documents:
     return replace(documents, labels=labels, clusters=clusters)
 
 
-def _pairs(path: Path, header: list[str], rows: list[list[str]]) -> Iterator[Label]:
+def _pairs(path: Path, header: list[str], rows: list[list[str]]) -> Iterator[PairLabel]:
     column = header.index("jaccard_w3") if "jaccard_w3" in header else None
     for number, row in enumerate(rows, 2):
         try:
@@ -113,4 +113,4 @@ def _pairs(path: Path, header: list[str], rows: list[list[str]]) -> Iterator[Lab
             raise ConfigError(f"{path}, line {number}: jaccard_w3 is not a number") from exc
         if jaccard is not None and not 0.0 <= jaccard <= 1.0:
             raise ConfigError(f"{path}, line {number}: jaccard_w3 is not between 0 and 1")
-        yield Label(row[0], row[1], jaccard)
+        yield PairLabel(row[0], row[1], jaccard)

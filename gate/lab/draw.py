@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gate.errors import ConfigError
-from gate.lab.experiment import Grid, Plot, Series
+from gate.lab.experiment import Heatmap, Plot, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,15 +30,15 @@ _BESIDE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color"
 WRITTEN_CELLS = 400  # a grid of more is coloured, and its numbers are in the table
 
 
-def need() -> None:
+def require_matplotlib() -> None:
     """Say what is missing before any work."""
     if find_spec("matplotlib") is None:
         raise ConfigError("lab: matplotlib is not installed, and plots need it: pip install 'checkin-gate[lab]'")
 
 
-def png(plot: Plot | Grid) -> bytes:
+def draw_png(plot: Plot | Heatmap) -> bytes:
     """The picture."""
-    need()
+    require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -47,7 +47,7 @@ def png(plot: Plot | Grid) -> bytes:
     out = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for it, as anywhere
-        if isinstance(plot, Grid):
+        if isinstance(plot, Heatmap):
             _grid(figure, plot)
         else:
             _plot(figure.subplots(), plot)
@@ -126,7 +126,7 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
                 axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _grid(figure: Figure, grid: Grid) -> None:
+def _grid(figure: Figure, grid: Heatmap) -> None:
     values = [[float("nan") if value is None else value for value in row] for row in grid.values]
     rows, columns = len(grid.rows), len(grid.columns)
     figure.set_size_inches(max(INCHES[0], 0.55 * columns + 3.0), max(3.0, 0.36 * rows + 2.0))
@@ -142,7 +142,7 @@ def _grid(figure: Figure, grid: Grid) -> None:
         figure.colorbar(picture, ax=axes, shrink=0.8)
 
 
-def _write_cells(axes: Axes, grid: Grid) -> None:
+def _write_cells(axes: Axes, grid: Heatmap) -> None:
     told = [value for row in grid.values for value in row if value is not None]
     low, high = min(told, default=0.0), max(told, default=1.0)
     for y, row in enumerate(grid.values):

@@ -22,41 +22,41 @@ import msgspec
 from msgspec import Meta
 
 from gate.errors import ConfigError
-from gate.lab.truth import Documents
+from gate.lab.truth import Corpus
 
 T = TypeVar("T")
 
 Row = Mapping[str, object]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExperimentOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of an experiment are a subclass of this. A field's `Meta(description=...)` is its help; tuples are
     given as lists with commas."""
 
     seed: Annotated[int, Meta(ge=0, description="Another seed draws other edits and samples.")] = 1
 
 
-class Progress(Protocol):
+class ProgressTracker(Protocol):
     """Tells how far the work is."""
 
     def __call__(self, items: Sequence[T], what: str) -> Iterator[T]: ...
 
 
-def quietly(items: Sequence[T], what: str) -> Iterator[T]:
+def no_progress(items: Sequence[T], what: str) -> Iterator[T]:
     """The progress that nobody looks at."""
     return iter(items)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Proportion:
     """Some of a number of cases; its share is None where there was no case."""
 
-    found: int
-    of: int
+    count: int
+    total: int
 
     @property
     def share(self) -> float | None:
-        return self.found / self.of if self.of else None
+        return self.count / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class Heatmap:
     """A matrix of shaded cells, drawn to `name`.png; None is an empty cell."""
 
     name: str
@@ -117,15 +117,15 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ExperimentReport:
     """The outcome of an experiment. `notes` say what was done, where the numbers differ from the paper's, and why."""
 
     tables: Sequence[Table]
-    plots: Sequence[Plot | Grid] = ()
+    plots: Sequence[Plot | Heatmap] = ()
     notes: Sequence[str] = ()
 
 
-def nothing_more(options: Any) -> None:
+def accept_any_options(options: Any) -> None:
     """The check of an experiment whose options are all right if each of them is."""
 
 
@@ -135,15 +135,15 @@ class Experiment:
     title: str
     paper: str  # author and year, or "-" where the experiment is our own
     repeats: str  # the figures and tables of the paper
-    run: Callable[[Documents, Any, Progress], Report]
-    options: type[Options] = Options
-    check: Callable[[Any], None] = nothing_more
-    least_documents: int = 2
+    run: Callable[[Corpus, Any, ProgressTracker], ExperimentReport]
+    options: type[ExperimentOptions] = ExperimentOptions
+    check: Callable[[Any], None] = accept_any_options
+    min_documents: int = 2
     needs_labels: bool = False
 
-    def admit(self, corpus: Documents) -> None:
+    def check_corpus(self, corpus: Corpus) -> None:
         """Refuse a corpus that the experiment can say nothing about."""
-        count, least = len(corpus), self.least_documents
+        count, least = len(corpus), self.min_documents
         if count < least:
             held = "is empty" if not count else f"has {count:,} document{'s' if count > 1 else ''}"
             raise ConfigError(f"corpus: {corpus.name} {held}; {self.name} needs {least:,} or more")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gate.lab.scores import Judged
-from gate.lab.truth import GRAM, Documents, words
+from gate.lab.scores import JudgedPairs
+from gate.lab.truth import GRAM, Corpus, words
 
 THRESHOLD = 0.65
 PERMUTATIONS = 128
@@ -23,7 +23,7 @@ RADIUS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
+class PeerLibrary:
     """`meet(texts)` yields, for each text, the numbers of the earlier texts that are called like it."""
 
     name: str
@@ -37,14 +37,14 @@ class Peer:
         return find_spec(self.package) is not None
 
 
-def judged(documents: Documents, peer: Peer, texts: Iterable[str]) -> Judged:
+def judged(documents: Corpus, peer: PeerLibrary, texts: Iterable[str]) -> JudgedPairs:
     """What a peer calls alike; signing and finding cannot be told apart."""
     begun = process_time()
     found = list(peer.meet(texts))
     took = process_time() - begun
     right = np.repeat(np.arange(len(documents)), [len(one) for one in found])
     left = np.array([number for one in found for number in one], np.int64)
-    return Judged(left=left, right=right, yes=np.ones(len(left), np.bool_), bodies=(), signing=took, finding=0.0)
+    return JudgedPairs(left=left, right=right, yes=np.ones(len(left), np.bool_), bodies=(), signing=took, finding=0.0)
 
 
 def _shingles(text: str) -> list[str]:
@@ -123,35 +123,35 @@ def _simhash(texts: Iterable[str]) -> Iterator[Sequence[int]]:
 
 
 PEERS = (
-    Peer(
+    PeerLibrary(
         name="datasketch",
         package="datasketch",
         how=f"MinHashLSH, {PERMUTATIONS} values, threshold {THRESHOLD}",
         body_bytes=8 * PERMUTATIONS,
         meet=_datasketch,
     ),
-    Peer(
+    PeerLibrary(
         name="rensa",
         package="rensa",
         how=f"RMinHashLSH, {PERMUTATIONS} values, 32 bands, threshold {THRESHOLD}",
         body_bytes=4 * PERMUTATIONS,
         meet=_rensa,
     ),
-    Peer(
+    PeerLibrary(
         name="gaoya, MinHash",
         package="gaoya",
         how=f"MinHashStringIndex, 32 bands of 4, threshold {THRESHOLD}",
         body_bytes=4 * 128,
         meet=_gaoya_minhash,
     ),
-    Peer(
+    PeerLibrary(
         name="gaoya, SimHash",
         package="gaoya",
         how=f"SimHashStringIndex, within {RADIUS} bits",
         body_bytes=8,
         meet=_gaoya_simhash,
     ),
-    Peer(
+    PeerLibrary(
         name="simhash",
         package="simhash",
         how=f"SimhashIndex, within {RADIUS} bits",

@@ -17,7 +17,7 @@ import numpy as np
 
 from gate.core.tokenizers import SPACELESS
 from gate.errors import ConfigError
-from gate.lab.truth import GRAM, Documents
+from gate.lab.truth import GRAM, Corpus
 
 _ALONE = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in SPACELESS)
 _PIECE = re.compile(rf"(?:[{_ALONE}]|(?:(?![{_ALONE}])\w)+)\W*")
@@ -86,7 +86,7 @@ def part(text: str, share: float, rng: np.random.Generator) -> str:
     return "".join(own[begin : begin + size])
 
 
-def share_for(edit: Edit, jaccard: float) -> float:
+def edit_share(edit: Edit, jaccard: float) -> float:
     """The share of words to edit so that about so much of the 3-word shingles is left in common.
 
     Of a text of n words, an edit of a share c leaves a shingle whole if none of its words (or of the gaps between them)
@@ -105,9 +105,7 @@ def share_for(edit: Edit, jaccard: float) -> float:
     return low
 
 
-def with_copies(
-    documents: Documents, copies: int, rng: np.random.Generator, levels: Sequence[float] = LEVELS
-) -> Documents:
+def add_copies(documents: Corpus, copies: int, rng: np.random.Generator, levels: Sequence[float] = LEVELS) -> Corpus:
     """The documents, and so many edited copies behind them, about as much like their originals as the levels say.
 
     How much exactly is counted afterwards: the truth of the new set is exact like that of any other.
@@ -126,7 +124,7 @@ def with_copies(
         taken.add(name)
         clusters[name] = clusters[ids[original]]
         ids.append(name)
-        texts.append(edited(texts[original], edit, share_for(edit, levels[number % len(levels)]), rng, words))
+        texts.append(edited(texts[original], edit, edit_share(edit, levels[number % len(levels)]), rng, words))
     return replace(documents, ids=ids, texts=texts, clusters=clusters)
 
 

@@ -22,10 +22,20 @@ from gate.core.profile import Profile
 from gate.core.simhash import distance
 from gate.errors import ConfigError
 from gate.lab import peers
-from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
-from gate.lab.planting import FEW_WORDS, with_copies
-from gate.lab.scores import BANDS, EQUAL, Judged, PairScores, in_bands, judged, scored
-from gate.lab.truth import LEAST, Documents, Floats, Ints, disagreements
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Proportion,
+    Row,
+    Series,
+    Table,
+)
+from gate.lab.planting import FEW_WORDS, add_copies
+from gate.lab.scores import BANDS, EQUAL, JudgedPairs, PairScores, count_by_band, judged, scored
+from gate.lab.truth import LEAST, Corpus, Floats, Ints, disagreements
 
 BITS = 64
 SHOWN_BITS = 45  # unrelated texts differ in half of the bits; far beyond, there is nothing to see
@@ -35,7 +45,7 @@ NEAR = (3, 6, 12)
 UNRELATED = "< .5"
 
 
-class QualityOptions(Options, frozen=True, kw_only=True):
+class QualityOptions(ExperimentOptions, frozen=True, kw_only=True):
     documents: Annotated[int, Meta(ge=2, description="Of a larger corpus, so many are drawn.")] = 2_000
     profiles: Annotated[tuple[Profile, ...], Meta(description="Built-in profiles, or files with one.")] = tuple(
         BUILT_IN.values()
@@ -48,12 +58,12 @@ class QualityOptions(Options, frozen=True, kw_only=True):
     peers: Annotated[bool, Meta(description="Measure other libraries too, where they are installed.")] = True
 
 
-def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Report:
+def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     documents = sampled(corpus, options.documents, rng)
     plants = options.plant == "yes" or (options.plant == "auto" and not (corpus.labels or corpus.clusters))
     if plants:
-        documents = with_copies(documents, max(1, round(options.copies * len(documents))), rng)
+        documents = add_copies(documents, max(1, round(options.copies * len(documents))), rng)
     [truth] = [documents.pairs for _ in progress(("truth",), "exact resemblance of all pairs")]
     if plants and not len(truth):
         raise ConfigError(
@@ -62,7 +72,7 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
         )
     scores: dict[str, PairScores] = {}
     costs: dict[str, Row] = {}
-    known: dict[str, Found] = {}
+    known: dict[str, Proportion] = {}
     prints: dict[str, NDArray[np.uint64]] = {}
     for profile in progress(options.profiles, "profiles"):
         found = judged(documents, profile)
@@ -86,13 +96,13 @@ def run(corpus: Documents, options: QualityOptions, progress: Progress) -> Repor
         recall_table(scores),
     ]
     plots = [recall_plot(scores)]
-    curves = [Curve(documents, name, own) for name, own in distinct(prints).items()]
+    curves = [FingerprintDistances(documents, name, own) for name, own in distinct(prints).items()]
     tables += [table for curve in curves for table in (curve.distances(), curve.radii())]
     plots += [plot for curve in curves for plot in (curve.spread(), curve.recall())]
-    return Report(tables=tables, plots=plots, notes=notes(plants, missing, len(truth)))
+    return ExperimentReport(tables=tables, plots=plots, notes=notes(plants, missing, len(truth)))
 
 
-def sampled(corpus: Documents, count: int, rng: np.random.Generator) -> Documents:
+def sampled(corpus: Corpus, count: int, rng: np.random.Generator) -> Corpus:
     """So many documents, in their order; versions of one work stay together, or there would be little to find."""
     if len(corpus) <= count:
         return corpus
@@ -132,7 +142,7 @@ def distinct(prints: dict[str, NDArray[np.uint64]]) -> dict[str, NDArray[np.uint
     return {name: prints[name] for name in seen.values()}
 
 
-def cost(profile: Profile, found: Judged, documents: int) -> Row:
+def cost(profile: Profile, found: JudgedPairs, documents: int) -> Row:
     bodies = sum(map(len, found.bodies)) / documents
     postings = len(method_of(profile).postings(found.bodies)) / documents
     seen = (
@@ -149,7 +159,7 @@ def cost(profile: Profile, found: Judged, documents: int) -> Row:
     }
 
 
-def peer_cost(peer: peers.Peer, found: Judged, documents: int) -> Row:
+def peer_cost(peer: peers.PeerLibrary, found: JudgedPairs, documents: int) -> Row:
     """What its index takes cannot be told from outside, nor what part of the time was signing."""
     return {
         "how": peer.how,
@@ -160,20 +170,20 @@ def peer_cost(peer: peers.Peer, found: Judged, documents: int) -> Row:
     }
 
 
-def corpus_table(corpus: Documents, documents: Documents, *, planted: bool) -> Table:
+def corpus_table(corpus: Corpus, documents: Corpus, *, planted: bool) -> Table:
     row: Row = {
         "corpus": corpus.name,
         "documents": len(documents),
         "of them planted": len(documents) - min(len(corpus), len(documents)) if planted else 0,
         "equal to an earlier one": len(documents) - len(set(documents.first_equal.tolist())),
-        **{f"pairs J {band}": count for band, count in in_bands(documents.pairs.jaccard).items()},
+        **{f"pairs J {band}": count for band, count in count_by_band(documents.pairs.jaccard).items()},
         "labels": len(documents.labels),
         "labels that disagree": disagreements(documents),
     }
     return Table(name="corpus", title="The documents, and the truth about them", rows=[row])
 
 
-def labelled(documents: Documents, found: Judged) -> Found:
+def labelled(documents: Corpus, found: JudgedPairs) -> Proportion:
     """How many of the pairs that somebody says are alike, without saying how much, are called so."""
     number = {name: i for i, name in enumerate(documents.ids)}
     stated = {
@@ -182,11 +192,11 @@ def labelled(documents: Documents, found: Judged) -> Found:
         if one.jaccard is None and one.a in number and one.b in number
     }
     called = set(zip(found.left[found.yes].tolist(), found.right[found.yes].tolist(), strict=True))
-    return Found(len(stated & called), len(stated))
+    return Proportion(len(stated & called), len(stated))
 
 
 def method_table(
-    scores: dict[str, PairScores], costs: dict[str, Row], known: dict[str, Found], missing: Sequence[str]
+    scores: dict[str, PairScores], costs: dict[str, Row], known: dict[str, Proportion], missing: Sequence[str]
 ) -> Table:
     rows: list[Row] = []
     for name, score in scores.items():
@@ -195,9 +205,9 @@ def method_table(
                 "method": name,
                 "how": costs[name]["how"],
                 **{f"recall J {band}": score.called[band] for band in BANDS},
-                **({"labelled pairs": known[name]} if known[name].of else {}),
+                **({"labelled pairs": known[name]} if known[name].total else {}),
                 "precision": score.precise,
-                "false pairs": score.precise.of - score.precise.found,
+                "false pairs": score.precise.total - score.precise.count,
                 "candidates a document": score.candidates / max(score.documents, 1),
                 **{key: value for key, value in costs[name].items() if key != "how"},
             }
@@ -241,10 +251,10 @@ def recall_plot(scores: dict[str, PairScores]) -> Plot:
     )
 
 
-class Curve:
+class FingerprintDistances:
     """How far apart the fingerprints of a profile are: of pairs alike, by band of J, and of all others."""
 
-    def __init__(self, documents: Documents, name: str, prints: NDArray[np.uint64]) -> None:
+    def __init__(self, documents: Corpus, name: str, prints: NDArray[np.uint64]) -> None:
         self.name = name
         self.slug = name.partition("@")[0]
         first = np.flatnonzero((documents.first_equal == np.arange(len(documents))) & (prints != 0))
@@ -268,7 +278,7 @@ class Curve:
             row: dict[str, object] = {"J": band, "pairs": total}
             for quantile in QUANTILES:
                 row[f"{quantile:.0%} up to"] = int(np.searchsorted(below, quantile * total)) if total else None
-            rows.append(row | {f"within {bits} bits": Found(int(below[bits]), total) for bits in NEAR})
+            rows.append(row | {f"within {bits} bits": Proportion(int(below[bits]), total) for bits in NEAR})
         title = f"Differing bits of fingerprints by band of J ({self.name})"
         return Table(name=f"distances-{self.slug}", title=title, rows=rows)
 
@@ -276,13 +286,13 @@ class Curve:
         below = {band: np.cumsum(counts) for band, counts in self.counts.items()}
         rows: list[Row] = []
         for radius in range(SHOWN_RADII):
-            near = {band: Found(int(own[radius]), int(own[-1])) for band, own in below.items()}
-            true = sum(found.found for band, found in near.items() if band != UNRELATED)
-            false = near[UNRELATED].found
+            near = {band: Proportion(int(own[radius]), int(own[-1])) for band, own in below.items()}
+            true = sum(found.count for band, found in near.items() if band != UNRELATED)
+            false = near[UNRELATED].count
             rows.append(
                 {"k": radius}
                 | {f"recall J {band}": found for band, found in near.items() if band != UNRELATED}
-                | {"false pairs": false, "precision": Found(true, true + false)}
+                | {"false pairs": false, "precision": Proportion(true, true + false)}
             )
         title = f"The k curve: what a radius of k bits finds ({self.name})"
         return Table(name=f"k-{self.slug}", title=title, rows=rows)

@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 
 from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
-from gate.lab.experiment import Experiment, Found, Report, Table
+from gate.lab.experiment import Experiment, ExperimentReport, Proportion, Table
 
 PAGE = "report.html"
 TEXT = "report.md"
@@ -38,7 +38,7 @@ figure { margin: 1rem 0; } img { max-width: 100%; height: auto; border: 1px soli
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class ReportHeader:
     """What the head of a report tells: the experiment, the corpus, and by which options it was made."""
 
     experiment: Experiment
@@ -50,17 +50,17 @@ class About:
     def lines(self) -> list[str]:
         ours = self.experiment.paper == "-"
         repeats = self.experiment.repeats if ours else f"{self.experiment.paper}: {self.experiment.repeats}"
-        options = ", ".join(f"{name} {shown_option(value)}" for name, value in self.options.items())
+        options = ", ".join(f"{name} {format_option(value)}" for name, value in self.options.items())
         return [repeats, f"Corpus: {self.corpus}, {self.documents:,} documents.", f"Options: {options}."]
 
 
-def write(report: Report, about: About, folder: Path) -> list[Path]:
+def write_report(report: ExperimentReport, about: ReportHeader, folder: Path) -> list[Path]:
     """Write everything; the paths that were written, the page first."""
     from gate.lab import draw  # drawing takes a second to load, which only whoever draws should wait
 
-    pictures = {plot.name: draw.png(plot) for plot in report.plots}
-    files = {PAGE: page(report, about, pictures).encode(), TEXT: markdown(report, about).encode()}
-    files |= {f"{table.name}.csv": comma_separated(table).encode() for table in report.tables}
+    pictures = {plot.name: draw.draw_png(plot) for plot in report.plots}
+    files = {PAGE: render_page(report, about, pictures).encode(), TEXT: render_markdown(report, about).encode()}
+    files |= {f"{table.name}.csv": render_csv(table).encode() for table in report.tables}
     files |= {f"{name}.png": picture for name, picture in pictures.items()}
     written = []
     for name, content in files.items():
@@ -73,7 +73,7 @@ def write(report: Report, about: About, folder: Path) -> list[Path]:
     return written
 
 
-def make_folder(folder: Path) -> None:
+def create_folder(folder: Path) -> None:
     """Before any work: whoever has waited for minutes should not learn then that there is no place to write to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,15 +83,15 @@ def make_folder(folder: Path) -> None:
         raise ConfigError(f"out: {folder} cannot be written: {exc.strerror}") from exc
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value for people."""
     match value:
         case None:
             return "-"
         case bool():
             return "yes" if value else "no"
-        case Found():
-            return f"{per_cent(value.share)} % ({value.of:,})" if value.of else "-"
+        case Proportion():
+            return f"{format_percent(value.share)} % ({value.total:,})" if value.total else "-"
         case int():
             return f"{value:,}"
         case float():
@@ -100,25 +100,25 @@ def shown(value: object) -> str:
             return str(value)
 
 
-def per_cent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """Two places, rounded down: 99.996 is not 100."""
     return "-" if share is None else f"{int(share * 10_000 + 1e-9) / 100:.2f}"
 
 
-def shown_option(value: object) -> str:
+def format_option(value: object) -> str:
     """An option as it would be given."""
     if isinstance(value, tuple):
-        return ",".join(map(shown_option, value))
+        return ",".join(map(format_option, value))
     if isinstance(value, bool):
         return str(value).lower()
     return value.name if isinstance(value, Profile) else str(value)
 
 
-def comma_separated(table: Table) -> str:
+def render_csv(table: Table) -> str:
     """The table for programs: a `Found` is two columns, its share and the number of cases."""
     columns: list[tuple[str, str]] = []
     for column in table.columns:
-        counted = any(isinstance(row.get(column), Found) for row in table.rows)
+        counted = any(isinstance(row.get(column), Proportion) for row in table.rows)
         columns += [(column, "share"), (column, "of")] if counted else [(column, "")]
     out = io.StringIO()
     written = csv.writer(out, lineterminator="\n")
@@ -129,14 +129,14 @@ def comma_separated(table: Table) -> str:
 
 
 def _bare(value: object, part: str) -> object:
-    if isinstance(value, Found):
-        return value.of if part == "of" else "" if value.share is None else round(value.share, 6)
+    if isinstance(value, Proportion):
+        return value.total if part == "of" else "" if value.share is None else round(value.share, 6)
     if part == "of" or value is None:
         return ""
     return round(value, 6) if isinstance(value, float) else value
 
 
-def markdown(report: Report, about: About) -> str:
+def render_markdown(report: ExperimentReport, about: ReportHeader) -> str:
     parts = [f"# {about.experiment.title}", *about.lines]
     if report.notes:
         parts.append("\n".join(f"- {note}" for note in report.notes))
@@ -150,7 +150,7 @@ def markdown(report: Report, about: About) -> str:
 def _markdown_table(table: Table) -> str:
     columns = table.columns
     rule = ["---:" if numeric(table, column) else "---" for column in columns]
-    cells = [[shown(row.get(column)) for column in columns] for row in table.rows]
+    cells = [[format_value(row.get(column)) for column in columns] for row in table.rows]
     return "\n".join(_line(line) for line in (columns, rule, *cells))
 
 
@@ -160,10 +160,10 @@ def _line(cells: Sequence[str]) -> str:
 
 def numeric(table: Table, column: str) -> bool:
     values = [row.get(column) for row in table.rows]
-    return all(isinstance(value, int | float | Found | None) and not isinstance(value, bool) for value in values)
+    return all(isinstance(value, int | float | Proportion | None) and not isinstance(value, bool) for value in values)
 
 
-def page(report: Report, about: About, pictures: Mapping[str, bytes]) -> str:
+def render_page(report: ExperimentReport, about: ReportHeader, pictures: Mapping[str, bytes]) -> str:
     """One page that needs nothing else."""
     told = html.escape
     parts = [
@@ -193,7 +193,8 @@ def _html_table(table: Table) -> str:
     kinds = {column: ' class="n"' if numeric(table, column) else "" for column in table.columns}
     head = "".join(f"<th{kind}>{html.escape(column)}</th>" for column, kind in kinds.items())
     lines = (
-        "<tr>" + "".join(f"<td{kind}>{html.escape(shown(row.get(column)))}</td>" for column, kind in kinds.items())
+        "<tr>"
+        + "".join(f"<td{kind}>{html.escape(format_value(row.get(column)))}</td>" for column, kind in kinds.items())
         for row in table.rows
     )
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table></div>'

@@ -18,12 +18,12 @@ from msgspec import Meta
 from gate.errors import ConfigError
 from gate.lab import roth_2011_paper as paper
 from gate.lab import roth_2011_tables as tables
-from gate.lab.experiment import Experiment, Options, Progress, Report, Table
+from gate.lab.experiment import Experiment, ExperimentOptions, ExperimentReport, ProgressTracker, Table
 from gate.lab.planting import LEAST_WORDS, pieces, shorter
 from gate.lab.roth_2011_scores import (
     Combination,
     Flags,
-    Score,
+    ZoneScore,
     scored,
     similar,
     similar_either_way,
@@ -31,13 +31,13 @@ from gate.lab.roth_2011_scores import (
     work_of,
     zones_of,
 )
-from gate.lab.scores import texts_of
-from gate.lab.truth import Documents
+from gate.lab.scores import normalise_in_batches
+from gate.lab.truth import Corpus
 
 LISTED = 20
 
 
-class Roth2011Options(Options, frozen=True, kw_only=True):
+class Roth2011Options(ExperimentOptions, frozen=True, kw_only=True):
     """The runs, and what counts as similar."""
 
     grams: Annotated[
@@ -60,12 +60,12 @@ def check(options: Roth2011Options) -> None:
         )
 
 
-def run(corpus: Documents, options: Roth2011Options, progress: Progress) -> Report:
+def run(corpus: Corpus, options: Roth2011Options, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     planted = not corpus.clusters
     documents = with_works(corpus, options.documents, rng) if planted else drawn(corpus, options.documents, rng)
     zones, runs = zones_of(documents), list(zip(options.grams, options.windows, strict=True))
-    numbers = similarity_indexes(list(texts_of(documents.texts)), runs, progress)
+    numbers = similarity_indexes(list(normalise_in_batches(documents.texts)), runs, progress)
     hits = {one: similar(found, options.within) for one, found in numbers.items()}
     scores = {one: scored(hit, zones) for one, hit in hits.items()}
     best = sorted(scores, key=lambda one: -scores[one].value)
@@ -84,7 +84,7 @@ def run(corpus: Documents, options: Roth2011Options, progress: Progress) -> Repo
         tables.chance_table(hits, zones),
         Table(name="scores", title="All combinations", rows=[one.row | scores[one].row for one in best]),
     ]
-    return Report(
+    return ExperimentReport(
         tables=made,
         plots=[tables.frequency_plot(above), tables.score_plot(best, scores)],
         notes=notes(documents, scores, hits, zones, within=options.within, planted=planted),
@@ -94,7 +94,7 @@ def run(corpus: Documents, options: Roth2011Options, progress: Progress) -> Repo
 # Which documents belong together
 
 
-def drawn(corpus: Documents, most: int, rng: np.random.Generator) -> Documents:
+def drawn(corpus: Corpus, most: int, rng: np.random.Generator) -> Corpus:
     """Whole works of a corpus with clusters, drawn until there are enough documents, in the order of the corpus."""
     if len(corpus) <= most:
         return corpus
@@ -109,7 +109,7 @@ def drawn(corpus: Documents, most: int, rng: np.random.Generator) -> Documents:
     return replace(corpus, ids=[corpus.ids[i] for i in kept], texts=[corpus.texts[i] for i in kept])
 
 
-def with_works(corpus: Documents, most: int, rng: np.random.Generator) -> Documents:
+def with_works(corpus: Corpus, most: int, rng: np.random.Generator) -> Corpus:
     """Works made of a corpus without clusters, of each document one like those of the paper: the text, a copy, and the
     text without its beginning, without a piece of it, and without its second half."""
     fit = [i for i in rng.permutation(len(corpus)).tolist() if len(pieces(corpus.texts[i])) >= LEAST_WORDS]
@@ -135,8 +135,8 @@ def with_works(corpus: Documents, most: int, rng: np.random.Generator) -> Docume
 
 
 def notes(
-    documents: Documents,
-    scores: Mapping[Combination, Score],
+    documents: Corpus,
+    scores: Mapping[Combination, ZoneScore],
     hits: Mapping[Combination, Flags],
     zones: Flags,
     *,

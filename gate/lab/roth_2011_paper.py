@@ -28,7 +28,7 @@ MEANINGS = {"e": "exact", "s": "similar", "m": "medium", "l": "low similarity", 
 SIMILAR = "esm"  # what is expected to be found
 
 
-class Told(NamedTuple):
+class PublishedResult(NamedTuple):
     """A line of Table 9, and the zones of Tables 10 to 24: 1 is similar."""
 
     method: int
@@ -50,9 +50,11 @@ _AS_EXPECTED = "1110 1110 1110 0001"
 _ALL = "1111 1111 1111 1111"
 _APART = "101 010 101"
 TOP = (
-    Told(43, "B", 40, 100, 0, 10, 35, 3.50, _zones(_AS_EXPECTED, _ALL, _APART)),
-    Told(47, "C", 40, 100, 14, 5, 40, 2.11, _zones("1110 0111 1111 0101", "1111 1101 1111 1111", "111 111 111")),
-    Told(43, "B", 4, 5, 3, 13, 32, 2.00, _zones(_AS_EXPECTED, "1111 0100 1111 1111", _APART)),
-    Told(3, "B", 16, 25, 8, 10, 35, 1.94, _zones(_AS_EXPECTED, _ALL, _APART)),
-    Told(21, "B", 40, 100, 2, 14, 31, 1.94, _zones(_AS_EXPECTED, "1111 0100 1011 1111", _APART)),
+    PublishedResult(43, "B", 40, 100, 0, 10, 35, 3.50, _zones(_AS_EXPECTED, _ALL, _APART)),
+    PublishedResult(
+        47, "C", 40, 100, 14, 5, 40, 2.11, _zones("1110 0111 1111 0101", "1111 1101 1111 1111", "111 111 111")
+    ),
+    PublishedResult(43, "B", 4, 5, 3, 13, 32, 2.00, _zones(_AS_EXPECTED, "1111 0100 1111 1111", _APART)),
+    PublishedResult(3, "B", 16, 25, 8, 10, 35, 1.94, _zones(_AS_EXPECTED, _ALL, _APART)),
+    PublishedResult(21, "B", 40, 100, 2, 14, 31, 1.94, _zones(_AS_EXPECTED, "1111 0100 1011 1111", _APART)),
 )

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from gate.core import java_string_hash, similarity_index
 from gate.core.profile import Profile, Stream
 from gate.core.text import Texts
-from gate.lab.experiment import Progress
-from gate.lab.truth import Documents
+from gate.lab.experiment import ProgressTracker
+from gate.lab.truth import Corpus
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -63,7 +63,7 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ZoneScore:
     """Ordered pairs of documents, as the paper counts them."""
 
     correct: int
@@ -85,7 +85,7 @@ class Score:
 
 
 def similarity_indexes(
-    texts: Sequence[Texts], runs: Sequence[tuple[int, int]], progress: Progress
+    texts: Sequence[Texts], runs: Sequence[tuple[int, int]], progress: ProgressTracker
 ) -> dict[Combination, Ints]:
     """The numbers of all documents under every combination; a run is a k and a w."""
     found: dict[Combination, Ints] = {}
@@ -120,20 +120,20 @@ def similar_either_way(numbers: Ints, within: float) -> Flags:
     return alike
 
 
-def scored(hits: Flags, zones: Flags) -> Score:
-    return Score(
+def scored(hits: Flags, zones: Flags) -> ZoneScore:
+    return ZoneScore(
         correct=int((hits & zones).sum()),
         false_negatives=int((~hits & zones).sum()),
         false_positives=int((hits & ~zones).sum()),
     )
 
 
-def work_of(documents: Documents, i: int) -> str:
+def work_of(documents: Corpus, i: int) -> str:
     """The work that a document is a version of; one without any is a work of its own."""
     return documents.clusters.get(documents.ids[i], f"\0{documents.ids[i]}")
 
 
-def zones_of(documents: Documents) -> Flags:
+def zones_of(documents: Corpus) -> Flags:
     """Which ordered pairs lie inside a zone."""
     works = np.unique([work_of(documents, i) for i in range(len(documents))], return_inverse=True)[1]
     inside: Flags = works[:, None] == works[None, :]

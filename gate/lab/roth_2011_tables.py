@@ -9,14 +9,14 @@ from itertools import product
 import numpy as np
 
 from gate.lab import roth_2011_paper as paper
-from gate.lab.experiment import Found, Plot, Row, Series, Table
-from gate.lab.roth_2011_scores import NAMES, OFFSETS, Combination, Flags, Score, work_of
-from gate.lab.truth import Documents
+from gate.lab.experiment import Plot, Proportion, Row, Series, Table
+from gate.lab.roth_2011_scores import NAMES, OFFSETS, Combination, Flags, ZoneScore, work_of
+from gate.lab.truth import Corpus
 
 LARGEST_ZONE = 12  # documents; a larger matrix says nothing to anybody
 
 
-def zones_shown(documents: Documents) -> list[list[int]]:
+def zones_shown(documents: Corpus) -> list[list[int]]:
     """The three largest zones that can be printed, in the paper's order where it knows them."""
     order = {name: place for place, name in enumerate(name for zone in paper.ZONES.values() for name in zone)}
     works: dict[str, list[int]] = {}
@@ -27,7 +27,7 @@ def zones_shown(documents: Documents) -> list[list[int]]:
 
 
 def top_table(
-    best: Sequence[Combination], scores: Mapping[Combination, Score], symmetric: Mapping[Combination, Score]
+    best: Sequence[Combination], scores: Mapping[Combination, ZoneScore], symmetric: Mapping[Combination, ZoneScore]
 ) -> Table:
     rows = [one.row | scores[one].row | {"score, same from both sides": symmetric[one].value} for one in best]
     return Table(
@@ -40,7 +40,7 @@ def top_table(
 
 
 def paper_tables(
-    documents: Documents, hits: Mapping[Combination, Flags], scores: Mapping[Combination, Score]
+    documents: Corpus, hits: Mapping[Combination, Flags], scores: Mapping[Combination, ZoneScore]
 ) -> Iterator[Table]:
     """The paper's expectations and its five best beside ours, on its own documents."""
     place = {name: i for i, name in enumerate(documents.ids)}
@@ -65,9 +65,9 @@ def paper_tables(
                 | {"paper: false positives": told.false_positives, "false negatives": told.false_negatives}
                 | {"score": told.score, "ours: false positives": ours.false_positives}
                 | {"ours: false negatives": ours.false_negatives, "ours: score": ours.value}
-                | {"cells as in the paper": Found(sum(map(bool.__eq__, cells, theirs)), len(cells))}
-                | {"cells as expected": Found(sum(map(bool.__eq__, cells, expected)), len(cells))}
-                | {"paper, as expected": Found(sum(map(bool.__eq__, theirs, expected)), len(cells))}
+                | {"cells as in the paper": Proportion(sum(map(bool.__eq__, cells, theirs)), len(cells))}
+                | {"cells as expected": Proportion(sum(map(bool.__eq__, cells, expected)), len(cells))}
+                | {"paper, as expected": Proportion(sum(map(bool.__eq__, theirs, expected)), len(cells))}
             )
     yield Table(name="paper_top", title="The paper's five best combinations, and the same here", rows=rows)
 
@@ -79,7 +79,7 @@ def _cells(hit: Flags, place: Mapping[str, int]) -> Iterator[bool]:
             yield bool(hit[place[name], place[other]])
 
 
-def zone_table(documents: Documents, one: Combination, hit: Flags, zone: Sequence[int]) -> Table:
+def zone_table(documents: Corpus, one: Combination, hit: Flags, zone: Sequence[int]) -> Table:
     rows: list[Row] = [{"document": documents.ids[i]} | {documents.ids[j]: int(hit[i, j]) for j in zone} for i in zone]
     name = documents.clusters.get(documents.ids[zone[0]], documents.ids[zone[0]])
     safe = "".join(c if c.isalnum() else "_" for c in f"zone_{one.tracked}_{one.gram}_{name}")
@@ -111,8 +111,12 @@ def chance_table(hits: Mapping[Combination, Flags], zones: Flags) -> Table:
             {
                 "method": n,
                 "what": NAMES[n - 1],
-                "similar, of one work": Found(sum(int((h & inside).sum()) for h in of), len(of) * int(inside.sum())),
-                "similar, of two works": Found(sum(int((h & outside).sum()) for h in of), len(of) * int(outside.sum())),
+                "similar, of one work": Proportion(
+                    sum(int((h & inside).sum()) for h in of), len(of) * int(inside.sum())
+                ),
+                "similar, of two works": Proportion(
+                    sum(int((h & outside).sum()) for h in of), len(of) * int(outside.sum())
+                ),
             }
         )
     return Table(
@@ -142,7 +146,7 @@ def frequency_plot(above: Sequence[Combination]) -> Plot:
     )
 
 
-def score_plot(best: Sequence[Combination], scores: Mapping[Combination, Score]) -> Plot:
+def score_plot(best: Sequence[Combination], scores: Mapping[Combination, ZoneScore]) -> Plot:
     values = [scores[one].value for one in best]
     return Plot(
         name="scores",

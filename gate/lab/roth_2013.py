@@ -24,10 +24,20 @@ from gate.core.profile import Profile
 from gate.core.simhash import distance
 from gate.core.verify import alike
 from gate.errors import ConfigError
-from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Proportion,
+    Row,
+    Series,
+    Table,
+)
 from gate.lab.planting import LEAST_WORDS, Edit, edited, longer, pieces, shorter, vocabulary
-from gate.lab.scores import compared, meetings, pairwise, sign
-from gate.lab.truth import LEAST, Documents
+from gate.lab.scores import compared, find_candidates, score_profile, sign
+from gate.lab.truth import LEAST, Corpus
 
 BITS = 64
 PROFILE = BUILT_IN["roth-2013"]
@@ -54,14 +64,14 @@ PAPER = {
     ("us-const", "d_10"): 0.953125,
 }
 # 1,279 documents and 21,864 of 817,281 pairs from 70 % on.
-PAPER_VIEW = Found(21_864, 817_281)
+PAPER_VIEW = Proportion(21_864, 817_281)
 
 Variant = tuple[str, str]  # its name, and how words come in or go
 Make = Callable[[str, np.random.Generator], str]
 Distances = NDArray[np.int64]
 
 
-class Roth2013Options(Options, frozen=True, kw_only=True):
+class Roth2013Options(ExperimentOptions, frozen=True, kw_only=True):
     """What is planted, and how it is asked for."""
 
     controls: Annotated[int, Meta(ge=1, description="Control documents, drawn from the corpus.")] = 200
@@ -75,7 +85,7 @@ class Roth2013Options(Options, frozen=True, kw_only=True):
     gram: Annotated[int, Meta(ge=1, le=64, description="Characters in a k-gram.")] = PROFILE.gram
 
 
-def run(corpus: Documents, options: Roth2013Options, progress: Progress) -> Report:
+def run(corpus: Corpus, options: Roth2013Options, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     radius = floor(BITS * (1.0 - options.similarity) + 1e-9)
     tried = replace(PROFILE, name="tried", gram=options.gram, radius=radius, min_features=1)
@@ -90,8 +100,10 @@ def run(corpus: Documents, options: Roth2013Options, progress: Progress) -> Repo
         apart[row] = distance(fingerprints(tried, copies), int(prints[control]))
         for name in BESIDE:
             found[name][row] = called(BUILT_IN[name], text, copies)
-    errors = {name: pairwise(corpus, BUILT_IN[name]).precise for name in progress(BESIDE, "pairs of the corpus itself")}
-    return Report(
+    errors = {
+        name: score_profile(corpus, BUILT_IN[name]).precise for name in progress(BESIDE, "pairs of the corpus itself")
+    }
+    return ExperimentReport(
         tables=[
             variant_table(list(made), apart, radius),
             profile_table(list(made), found),
@@ -124,7 +136,7 @@ def _in_one(text: str, rng: np.random.Generator, *, change: Callable[..., str], 
     return change(text, share, rng)
 
 
-def drawn(corpus: Documents, count: int, rng: np.random.Generator) -> list[int]:
+def drawn(corpus: Corpus, count: int, rng: np.random.Generator) -> list[int]:
     """Control documents, in the order of the corpus; those of a word or two are left out."""
     fit = [i for i in rng.permutation(len(corpus)).tolist() if len(pieces(corpus.texts[i])) >= LEAST_WORDS]
     if not fit:
@@ -142,7 +154,7 @@ def called(profile: Profile, text: str, copies: Sequence[str]) -> NDArray[np.boo
     """Which copies the gate would call like the text under a profile; equal content it knows without a signature."""
     method = method_of(profile)
     bodies = sign(method, [text, *copies])
-    left, right = meetings(method, bodies)
+    left, right = find_candidates(method, bodies)
     right = right[left == 0]
     yes = np.array([copy == text for copy in copies], np.bool_)
     for measures in compared(method, bodies, np.zeros_like(right), right):
@@ -168,7 +180,7 @@ def variant_table(made: Sequence[Variant], apart: Distances, radius: int) -> Tab
             {
                 "variant": variant[0],
                 "changed": variant[1] or "nothing",
-                "found": Found(int((own <= radius).sum()), len(own)),
+                "found": Proportion(int((own <= radius).sum()), len(own)),
                 "mean similarity": float(similarity(own).mean()),
                 "lowest": float(similarity(own).min()),
                 "highest": float(similarity(own).max()),
@@ -187,15 +199,15 @@ def variant_table(made: Sequence[Variant], apart: Distances, radius: int) -> Tab
 def profile_table(made: Sequence[Variant], found: Mapping[str, NDArray[np.bool_]]) -> Table:
     rows: list[Row] = []
     for column, (variant, way) in enumerate(made):
-        shares = {name: Found(int(yes[:, column].sum()), len(yes)) for name, yes in found.items()}
+        shares = {name: Proportion(int(yes[:, column].sum()), len(yes)) for name, yes in found.items()}
         rows.append({"variant": variant, "changed": way or "nothing", **shares})
     title = "The same variants under the gate's own profiles: share that is called alike"
     return Table(name="profiles", title=title, rows=rows)
 
 
-def error_table(errors: Mapping[str, Found]) -> Table:
+def error_table(errors: Mapping[str, Proportion]) -> Table:
     rows: list[Row] = [
-        {"profile": name, "pairs called alike": precise.of, "false": precise.of - precise.found, "true": precise}
+        {"profile": name, "pairs called alike": precise.total, "false": precise.total - precise.count, "true": precise}
         for name, precise in errors.items()
     ]
     return Table(
@@ -208,7 +220,7 @@ def error_table(errors: Mapping[str, Found]) -> Table:
 
 
 def control_table(
-    corpus: Documents,
+    corpus: Corpus,
     controls: Sequence[int],
     made: Sequence[Variant],
     apart: Distances,
@@ -242,13 +254,13 @@ def view_table(prints: NDArray[np.uint64]) -> Table:
     rows: list[Row] = []
     for per_cent in SEEN:
         bits = floor(BITS * (100 - per_cent) / 100 + 1e-9)
-        pairs = Found(int(counts[: bits + 1].sum()), int(counts.sum()))
+        pairs = Proportion(int(counts[: bits + 1].sum()), int(counts.sum()))
         paper = PAPER_VIEW if per_cent == SEEN[-1] else None
         rows.append(
             {
                 "similarity from": f"{per_cent} %",
                 "bits": bits,
-                "pairs": pairs.found,
+                "pairs": pairs.count,
                 "of all": pairs,
                 "paper, of all": paper,
             }
@@ -336,5 +348,5 @@ EXPERIMENT = Experiment(
     repeats="Table 20",
     run=run,
     options=Roth2013Options,
-    least_documents=1,
+    min_documents=1,
 )

@@ -19,17 +19,19 @@ from gate.core.profile import Profile
 from gate.core.sampled_methods import SAMPLES
 from gate.core.text import Texts, normalise
 from gate.errors import ConfigError
-from gate.lab.experiment import Progress
+from gate.lab.experiment import ProgressTracker
 from gate.lab.planting import Edit, edited, pieces
-from gate.lab.scores import compared, meetings, texts_of
-from gate.lab.truth import Documents, Floats, Ints
+from gate.lab.scores import compared, find_candidates, normalise_in_batches
+from gate.lab.truth import Corpus, Floats, Ints
 
 ALGORITHMS = {"mod-n": "Mod", "min-n": "Min", "sketch-n": "Sketch", "bsw-n": "BSW"}
 INSERTED = "a "  # the word that the paper inserts
 LEAST_WORDS = 4  # words of a document for each edit: of a text that is all edits nothing can be learnt
 MOST_BANDS = 128
 MOST = 8000
-Curves = Mapping[Profile, Mapping[int, Floats]]  # by algorithm and number of edits, the similarity of each document
+SimilarityCurves = Mapping[
+    Profile, Mapping[int, Floats]
+]  # by algorithm and number of edits, the similarity of each document
 
 
 def tried(method: str, n: int, *, window: int = 20, plain: bool = False) -> Profile:
@@ -56,7 +58,7 @@ def label(profile: Profile) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class EditedVersions:
     """Documents, the shortest first, and copies of each with so many words inserted or removed."""
 
     sizes: Ints  # bytes
@@ -64,7 +66,7 @@ class Versions:
     copies: Mapping[tuple[Edit, int], Sequence[Texts]]
 
 
-def distinct(corpus: Documents, count: int, words: int, rng: np.random.Generator) -> list[int]:
+def distinct(corpus: Corpus, count: int, words: int, rng: np.random.Generator) -> list[int]:
     """Documents to edit: different works, each of so many words at least; in the order of their length."""
     seen: set[str] = set()
     chosen: list[int] = []
@@ -83,17 +85,19 @@ def distinct(corpus: Documents, count: int, words: int, rng: np.random.Generator
     return sorted(chosen, key=lambda i: (len(corpus.texts[i]), i))
 
 
-def versions(texts: Sequence[str], edits: Sequence[int], rng: np.random.Generator, progress: Progress) -> Versions:
+def versions(
+    texts: Sequence[str], edits: Sequence[int], rng: np.random.Generator, progress: ProgressTracker
+) -> EditedVersions:
     """Each text with every number of edits, at places drawn anew."""
     made: dict[tuple[Edit, int], list[str]] = {(edit, n): [] for edit in (Edit.INSERT, Edit.DELETE) for n in edits}
     for text in progress(texts, "editing documents"):
         count = len(pieces(text))
         for (edit, n), copies in made.items():
             copies.append(edited(text, edit, n / count, rng, [INSERTED]))
-    batches = {key: list(texts_of(copies)) for key, copies in made.items()}
-    originals = list(texts_of(texts))
+    batches = {key: list(normalise_in_batches(copies)) for key, copies in made.items()}
+    originals = list(normalise_in_batches(texts))
     sizes = [len(text.encode()) for text in texts]
-    return Versions(np.array(sizes, np.int64), originals, batches)
+    return EditedVersions(np.array(sizes, np.int64), originals, batches)
 
 
 def signed(method: Method, batches: Iterable[Texts]) -> list[bytes]:
@@ -110,7 +114,7 @@ def similarity(method: Method, lefts: Sequence[bytes], rights: Sequence[bytes]) 
     return found
 
 
-def curves(profile: Profile, of: Versions, edit: Edit) -> dict[int, Floats]:
+def curves(profile: Profile, of: EditedVersions, edit: Edit) -> dict[int, Floats]:
     """By the number of edits, the similarity of each document with its copy."""
     method = method_of(profile)
     originals = signed(method, of.originals)
@@ -126,7 +130,7 @@ def mean(values: Floats) -> float:
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
-def expected(of: Versions, n: int, window: int) -> float:
+def expected(of: EditedVersions, n: int, window: int) -> float:
     """The mean similarity if every inserted word changes the windows that lie across its place and no two words stand
     near each other: of S windows n (w - 1) are lost and n (w + 1) are new."""
     lost, new = n * (window - 1.0), n * (window + 1.0)
@@ -134,32 +138,32 @@ def expected(of: Versions, n: int, window: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
+class SimilarPairs:
     """Pairs with anything in common, the earlier document on the left, and how alike an algorithm says they are."""
 
     left: Ints
     right: Ints
     similarity: Floats
-    of: int  # pairs that there are
+    total: int  # pairs of the batches
 
-    def from_(self, least: float) -> Likely:
+    def from_(self, least: float) -> SimilarPairs:
         kept = self.similarity >= least
-        return Likely(self.left[kept], self.right[kept], self.similarity[kept], self.of)
+        return SimilarPairs(self.left[kept], self.right[kept], self.similarity[kept], self.total)
 
     @property
     def names(self) -> set[tuple[int, int]]:
         return set(zip(self.left.tolist(), self.right.tolist(), strict=True))
 
 
-def likely(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> Likely:
+def likely(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> SimilarPairs:
     """Every pair of which the signatures have something in common, and are so similar at least."""
     method = method_of(profile)
     bodies = signed(method, batches)
-    left, right = sharing(bodies, least) if profile.method in SAMPLES else meetings(method, bodies)
+    left, right = sharing(bodies, least) if profile.method in SAMPLES else find_candidates(method, bodies)
     parts = [measures.resemblance for measures in compared(method, bodies, left, right)]
     found = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
     kept = (found > 0) & (found >= least)
-    return Likely(left[kept], right[kept], found[kept], len(bodies) * (len(bodies) - 1) // 2)
+    return SimilarPairs(left[kept], right[kept], found[kept], len(bodies) * (len(bodies) - 1) // 2)
 
 
 def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
@@ -183,7 +187,7 @@ def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
     return np.concatenate([none, *lefts]), np.concatenate([none, *rights])
 
 
-def clusters(pairs: Likely) -> list[int]:
+def clusters(pairs: SimilarPairs) -> list[int]:
     """Sizes of the groups that pairs hold together, over however many others, the largest first."""
     leader: dict[int, int] = {}
 
@@ -206,7 +210,7 @@ def file_of(texts: Sequence[str], size: int) -> Texts:
     return normalise([joined[:size].decode(errors="ignore")])
 
 
-def times(profiles: Sequence[Profile], text: Texts, rounds: int, progress: Progress) -> list[float]:
+def times(profiles: Sequence[Profile], text: Texts, rounds: int, progress: ProgressTracker) -> list[float]:
     """Milliseconds of the processor in which each signs the text: the median of rounds in which all take turns."""
     methods = [method_of(profile) for profile in profiles]
     spent: list[list[float]] = [[] for _ in methods]

@@ -19,8 +19,8 @@ from gate.core.profile import Profile
 from gate.core.shingles import Features, features
 from gate.core.text import Texts, normalise
 from gate.core.verify import alike
-from gate.lab.experiment import Found
-from gate.lab.truth import GRAM, LEAST, Documents, Floats, Ints, words
+from gate.lab.experiment import Proportion
+from gate.lab.truth import GRAM, LEAST, Corpus, Floats, Ints, words
 from gate.limits import Limits
 from gate.model import CheckIn
 from gate.pipeline import batches
@@ -46,18 +46,18 @@ class PairScores:
     """One profile on one set, over all pairs."""
 
     documents: int
-    met: dict[str, Found]  # by band: pairs that the index brings together
-    called: dict[str, Found]  # by band: pairs that are called alike
+    met: dict[str, Proportion]  # by band: pairs that the index brings together
+    called: dict[str, Proportion]  # by band: pairs that are called alike
     candidates: int
     strangers: int  # candidates with J < .5
-    precise: Found  # pairs called alike with J >= .5
-    strict: Found  # pairs called alike with J >= the threshold less SLACK
+    precise: Proportion  # pairs called alike with J >= .5
+    strict: Proportion  # pairs called alike with J >= the threshold less SLACK
     # By band: the recall of `met` that the plan expects of these very pairs.
     planned: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedPairs:
     """All pairs that were brought together, the earlier document on the left, and which were called alike; what it
     took is in seconds of the processor."""
 
@@ -70,26 +70,26 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class DocumentPairs:
     """The pairs that a method brings together, first documents only, and the truth about them."""
 
     left: Ints
     right: Ints
     jaccard: Floats
 
-    def only(self, keep: Flags) -> Candidates:
-        return Candidates(self.left[keep], self.right[keep], self.jaccard[keep])
+    def only(self, keep: Flags) -> DocumentPairs:
+        return DocumentPairs(self.left[keep], self.right[keep], self.jaccard[keep])
 
 
-def texts_of(texts: Sequence[str]) -> Iterator[Texts]:
+def normalise_in_batches(texts: Sequence[str]) -> Iterator[Texts]:
     """The texts, normalised by batches as the gate does."""
     for batch in batches((CheckIn(document_id="?", text=text) for text in texts), Limits()):
         yield normalise([document.text for document in batch])
 
 
-def features_of(texts: Sequence[str], profile: Profile) -> Features:
+def extract_features(texts: Sequence[str], profile: Profile) -> Features:
     """The features of all texts as one batch."""
-    parts = [features(batch, profile) for batch in texts_of(texts)]
+    parts = [features(batch, profile) for batch in normalise_in_batches(texts)]
     starts = [np.zeros(1, np.int64)]
     for part in parts:
         starts.append(starts[-1][-1] + part.starts[1:])
@@ -99,10 +99,10 @@ def features_of(texts: Sequence[str], profile: Profile) -> Features:
 
 def sign(method: Method, texts: Sequence[str]) -> list[bytes]:
     """The body of each text."""
-    return [body for batch in texts_of(texts) for body in method.sign(batch).bodies]
+    return [body for batch in normalise_in_batches(texts) for body in method.sign(batch).bodies]
 
 
-def meetings(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints]:
+def find_candidates(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints]:
     """All pairs that the index would bring together, the earlier document on the left."""
     kept = method.postings(bodies)
     order = np.argsort(kept.keys, kind="stable")
@@ -129,38 +129,38 @@ def compared(method: Method, bodies: Sequence[bytes], left: Ints, right: Ints) -
         yield method.compare(sides[0], sides[1])
 
 
-def firsts(documents: Documents, left: Ints, right: Ints) -> Flags:
+def firsts(documents: Corpus, left: Ints, right: Ints) -> Flags:
     """Which pairs are of first documents only."""
     first: Flags = documents.first_equal == np.arange(len(documents))
     return first[left] & first[right]
 
 
-def candidates(documents: Documents, method: Method, bodies: Sequence[bytes]) -> Candidates:
-    left, right = meetings(method, bodies)
+def candidates(documents: Corpus, method: Method, bodies: Sequence[bytes]) -> DocumentPairs:
+    left, right = find_candidates(method, bodies)
     among = firsts(documents, left, right)
     left, right = left[among], right[among]
-    return Candidates(left, right, documents.jaccard(left, right))
+    return DocumentPairs(left, right, documents.jaccard(left, right))
 
 
-def by_band(documents: Documents, found: Candidates) -> dict[str, Found]:
+def recall_by_band(documents: Corpus, found: DocumentPairs) -> dict[str, Proportion]:
     """How many of the true pairs of each band are among those found."""
-    totals = in_bands(documents.pairs.jaccard)
-    return {band: Found(count, totals[band]) for band, count in in_bands(found.jaccard).items()}
+    totals = count_by_band(documents.pairs.jaccard)
+    return {band: Proportion(count, totals[band]) for band, count in count_by_band(found.jaccard).items()}
 
 
-def in_bands(jaccards: Floats) -> dict[str, int]:
+def count_by_band(jaccards: Floats) -> dict[str, int]:
     return {band: int(((jaccards >= low) & (jaccards < high)).sum()) for band, (low, high) in BANDS.items()}
 
 
-def judged(documents: Documents, profile: Profile) -> Judged:
+def judged(documents: Corpus, profile: Profile) -> JudgedPairs:
     """Bring together and compare all pairs of a set, as the gate would."""
     begun = process_time()
     method = method_of(profile)
     bodies = sign(method, documents.texts)
     signed = process_time()
-    left, right = meetings(method, bodies)
+    left, right = find_candidates(method, bodies)
     verdicts = [alike(measures, profile) for measures in compared(method, bodies, left, right)]
-    return Judged(
+    return JudgedPairs(
         left=left,
         right=right,
         yes=np.concatenate([*verdicts, np.empty(0, np.bool_)]),
@@ -170,35 +170,36 @@ def judged(documents: Documents, profile: Profile) -> Judged:
     )
 
 
-def scored(documents: Documents, found: Judged, *, least: float = LEAST) -> PairScores:
+def scored(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) -> PairScores:
     """What was found, against the truth."""
     left, right, yes = found.left, found.right, found.yes
     among = firsts(documents, left, right)
     of = documents.known if least >= LEAST else documents.jaccard
-    met = Candidates(left[among], right[among], of(left[among], right[among]))
+    met = DocumentPairs(left[among], right[among], of(left[among], right[among]))
     called = met.only(yes[among])
     copies = np.flatnonzero(documents.first_equal != np.arange(len(documents)))
     equal = documents.first_equal[copies] + copies * len(documents)
     joined = left + right * len(documents)
     return PairScores(
         documents=int((documents.first_equal == np.arange(len(documents))).sum()),
-        met=by_band(documents, met) | {EQUAL: Found(int(np.isin(equal, joined).sum()), len(copies))},
-        called=by_band(documents, called) | {EQUAL: Found(int(np.isin(equal, joined[yes]).sum()), len(copies))},
+        met=recall_by_band(documents, met) | {EQUAL: Proportion(int(np.isin(equal, joined).sum()), len(copies))},
+        called=recall_by_band(documents, called)
+        | {EQUAL: Proportion(int(np.isin(equal, joined[yes]).sum()), len(copies))},
         candidates=len(met.left),
         strangers=int((met.jaccard < LEAST).sum()),
-        precise=Found(int((called.jaccard >= LEAST).sum()), len(called.left)),
-        strict=Found(int((called.jaccard >= least).sum()), len(called.left)),
+        precise=Proportion(int((called.jaccard >= LEAST).sum()), len(called.left)),
+        strict=Proportion(int((called.jaccard >= least).sum()), len(called.left)),
     )
 
 
-def pairwise(documents: Documents, profile: Profile) -> PairScores:
+def score_profile(documents: Corpus, profile: Profile) -> PairScores:
     """Score a profile over all pairs of a set."""
     least = LEAST if profile.resemblance is None else profile.resemblance - SLACK
     score = scored(documents, judged(documents, profile), least=least)
     return replace(score, planned=planned(documents, profile))
 
 
-def planned(documents: Documents, profile: Profile) -> dict[str, float | None]:
+def planned(documents: Corpus, profile: Profile) -> dict[str, float | None]:
     """The mean over the true pairs of what the plan says of their J; the plan knows only the profile's own features,
     so there is no comparison where those are not 3-word shingles."""
     jaccards = documents.pairs.jaccard
@@ -210,7 +211,7 @@ def planned(documents: Documents, profile: Profile) -> dict[str, float | None]:
     return {band: float(values.mean()) if len(values) else None for band, values in within.items()}
 
 
-def cut(documents: Documents, lengths: Sequence[tuple[int, int]], *, most: int = 10_000) -> list[Documents]:
+def cut(documents: Corpus, lengths: Sequence[tuple[int, int]], *, most: int = 10_000) -> list[Corpus]:
     """Short texts: the distinct paragraphs of a set, in its order, by number of words; at most so many of a length.
 
     Revisions of a document share most of their paragraphs and have edited the others, so these are as real as the
@@ -225,5 +226,5 @@ def cut(documents: Documents, lengths: Sequence[tuple[int, int]], *, most: int =
     sets = []
     for low, high in lengths:
         texts = [lines for count, lines in seen.values() if low <= count <= high][:most]
-        sets.append(Documents(f"{documents.name}, {low}-{high} words", [str(i) for i in range(len(texts))], texts))
+        sets.append(Corpus(f"{documents.name}, {low}-{high} words", [str(i) for i in range(len(texts))], texts))
     return sets

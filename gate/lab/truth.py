@@ -35,7 +35,7 @@ UNSPACED = 0.2  # share of letters of scripts without spaces from which on they 
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class DocumentPairs:
     """Pairs of documents by number, the earlier one on the left, and the J of each."""
 
     left: Ints
@@ -46,7 +46,7 @@ class Pairs:
         return len(self.left)
 
 
-class Label(NamedTuple):
+class PairLabel(NamedTuple):
     """What somebody says of two documents, by their ids; a J that is not stated is None."""
 
     a: str
@@ -55,13 +55,13 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Documents:
+class Corpus:
     """A named set of documents in file order, and all that is true of them."""
 
     name: str
     ids: Sequence[str]
     texts: Sequence[str] = field(repr=False)
-    labels: Sequence[Label] = field(default=(), repr=False)
+    labels: Sequence[PairLabel] = field(default=(), repr=False)
     clusters: Mapping[str, str] = field(default_factory=dict, repr=False)  # id -> name of the work it is a version of
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ class Documents:
         return firsts
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> DocumentPairs:
         """All pairs with LEAST <= J, among the first documents of each group of equal ones."""
         numbers, starts = self.shingles
         sizes = np.diff(starts)
@@ -123,7 +123,7 @@ class Documents:
         left, right = (np.concatenate([*side, np.empty(0, np.int64)]) for side in (lefts, rights))
         jaccard = self.jaccard(left, right)
         kept = jaccard >= LEAST
-        return Pairs(left[kept], right[kept], jaccard[kept])
+        return DocumentPairs(left[kept], right[kept], jaccard[kept])
 
     def jaccard(self, left: Ints, right: Ints) -> Floats:
         """The exact J of any pairs; 0 where neither has a shingle."""
@@ -155,7 +155,7 @@ class Documents:
         return found
 
     @cached_property
-    def alike(self) -> Pairs:
+    def alike(self) -> DocumentPairs:
         """All pairs with LEAST <= J among all documents: those of the firsts, for every member of their groups."""
         groups: dict[int, list[int]] = {}
         for i, first in enumerate(self.first_equal.tolist()):
@@ -166,7 +166,7 @@ class Documents:
         for a, b, jaccard in zip(self.pairs.left.tolist(), self.pairs.right.tolist(), self.pairs.jaccard.tolist()):
             found += [(min(x, y), max(x, y), jaccard) for x in groups[a] for y in groups[b]]
         table = np.array(found, np.float64).reshape(-1, 3)
-        return Pairs(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
+        return DocumentPairs(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
 
 
 def words(text: str, *, letters: bool = False) -> list[str]:
@@ -192,7 +192,7 @@ def _packed(numbered: Ints) -> Ints:
     return np.unique(numbered[:-2] << 42 | numbered[1:-1] << 21 | numbered[2:])
 
 
-def disagreements(documents: Documents) -> int:
+def disagreements(documents: Corpus) -> int:
     """How many labels state another J than was found here (to the four digits that they have), or an unknown id."""
     number = {name: i for i, name in enumerate(documents.ids)}
     known = [label for label in documents.labels if label.a in number and label.b in number]

@@ -18,12 +18,22 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
-from gate.lab.experiment import Experiment, Found, Options, Plot, Progress, Report, Row, Series, Table
-from gate.lab.planting import FEW_WORDS, with_copies
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Proportion,
+    Row,
+    Series,
+    Table,
+)
+from gate.lab.planting import FEW_WORDS, add_copies
 from gate.lab.quality import sampled
-from gate.lab.scores import Candidates, firsts, judged
-from gate.lab.truth import LEAST, Documents
-from gate.lab.tune_grid import WIDTH, Tried, Wanted, looks, measure, sure
+from gate.lab.scores import DocumentPairs, firsts, judged
+from gate.lab.truth import LEAST, Corpus
+from gate.lab.tune_grid import WIDTH, ProfileTrial, TuningGoal, looks, measure, sure
 
 Budget = Literal["balanced", "candidates", "bytes", "docs/s"]
 OFFSETS = (0.0, 0.02, 0.04, 0.06, 0.08, -0.1, -0.2, 0.12)  # of J of the planted copies from what is asked for
@@ -34,7 +44,7 @@ LISTED = 12
 STANDARD = BUILT_IN["standard"]
 
 
-class TuneOptions(Options, frozen=True, kw_only=True):
+class TuneOptions(ExperimentOptions, frozen=True, kw_only=True):
     recall: Annotated[float, Meta(gt=0.0, lt=1.0, description="Share of copies to be found.")] = 0.95
     at: Annotated[float, Meta(ge=0.5, le=0.95, description="Resemblance of the copies: J of 3-word shingles.")] = 0.8
     budget: Annotated[
@@ -54,29 +64,29 @@ class TuneOptions(Options, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
+class TuningResult:
     """The chosen profile, whether it reaches what was asked for, and why it was chosen."""
 
     profile: Profile
     reached: bool
     reasons: Sequence[str]
     cautions: Sequence[str]
-    curve: Sequence[tuple[float, Found]]
-    report: Report
+    curve: Sequence[tuple[float, Proportion]]
+    report: ExperimentReport
 
 
-def tune(corpus: Documents, options: TuneOptions, progress: Progress) -> Tuned:
+def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> TuningResult:
     check(options)
     rng = np.random.default_rng(options.seed)
-    wanted = Wanted(recall=options.recall, at=options.at, precision=options.precision, size=options.size)
+    wanted = TuningGoal(recall=options.recall, at=options.at, precision=options.precision, size=options.size)
     sample = sampled(corpus, options.documents, rng)
     wary = cautions(sample)
     levels = tuple(min(max(options.at + offset, 0.3), 0.99) for offset in OFFSETS)
     copies = max(len(sample), options.copies)
-    trial, proof = [with_copies(sample, copies, rng, levels) for _ in progress(("trial", "proof"), "planting edits")]
+    trial, proof = [add_copies(sample, copies, rng, levels) for _ in progress(("trial", "proof"), "planting edits")]
     if problem := too_few(trial, wanted):
         raise ConfigError(problem, *wary.told)
-    tried: list[Tried] = []
+    tried: list[ProfileTrial] = []
     for look in progress(looks(wary.spaceless), "measuring profiles"):
         tried += measure(trial, look, wanted)
     fit = ranked(tried, wanted, options.budget)
@@ -85,13 +95,13 @@ def tune(corpus: Documents, options: TuneOptions, progress: Progress) -> Tuned:
     measured = {"chosen": profile, "standard": STANDARD}
     curves = {name: curve(proof, measured[name]) for name in progress(tuple(measured), "the curve")}
     reasons = because(best, again, tried, wanted, options.budget, reached=reached)
-    return Tuned(
+    return TuningResult(
         profile=profile,
         reached=reached,
         reasons=reasons,
         cautions=wary.told,
         curve=curves["chosen"],
-        report=Report(
+        report=ExperimentReport(
             tables=[
                 chosen_table(profile),
                 curve_table(curves),
@@ -108,7 +118,7 @@ def check(options: TuneOptions) -> None:
         raise ConfigError("--precision: below .5 most matches would be false; ask for more")
 
 
-def too_few(trial: Documents, wanted: Wanted) -> str:
+def too_few(trial: Corpus, wanted: TuningGoal) -> str:
     """Whether too few copies are as much alike as is asked for to tell anything."""
     jaccard = trial.pairs.jaccard
     enough = int(((jaccard >= wanted.at) & (jaccard < wanted.at + WIDTH)).sum())
@@ -121,8 +131,12 @@ def too_few(trial: Documents, wanted: Wanted) -> str:
 
 
 def choose(
-    tried: Sequence[Tried], fit: Sequence[Tried], proof: Documents, wanted: Wanted, progress: Progress
-) -> tuple[Tried, Proof, bool]:
+    tried: Sequence[ProfileTrial],
+    fit: Sequence[ProfileTrial],
+    proof: Corpus,
+    wanted: TuningGoal,
+    progress: ProgressTracker,
+) -> tuple[ProfileTrial, HeldOutScore, bool]:
     """The cheapest that reaches everything, on other edits too: the first of many is often the one that was lucky.
     Or else the one that finds most, of those precise enough."""
     for one in progress(fit[:PROVED], "measuring on other edits"):
@@ -134,15 +148,15 @@ def choose(
     return most, prove(proof, most.profile, wanted), False
 
 
-def ranked(tried: Sequence[Tried], wanted: Wanted, budget: Budget) -> list[Tried]:
+def ranked(tried: Sequence[ProfileTrial], wanted: TuningGoal, budget: Budget) -> list[ProfileTrial]:
     """All that reach what is wanted, the cheapest first."""
     fit = [one for one in tried if one.reaches(wanted)]
 
-    def prices(one: Tried) -> dict[str, float]:
+    def prices(one: ProfileTrial) -> dict[str, float]:
         # One candidate more or less is nothing beside the look-up itself; time is measured, so only its size counts.
         return {"candidates": 1.0 + one.candidates, "bytes": float(one.size), "docs/s": one.seconds}
 
-    def key(one: Tried) -> tuple[float, float]:
+    def key(one: ProfileTrial) -> tuple[float, float]:
         own = prices(one)
         return own.get(budget, prod(own.values())), own["candidates"] * own["bytes"]  # what does not change by itself
 
@@ -150,40 +164,41 @@ def ranked(tried: Sequence[Tried], wanted: Wanted, budget: Budget) -> list[Tried
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class HeldOutScore:
     """What a profile found on edits that it was not chosen by: in the band that is asked for, and of all it called."""
 
-    recall: Found
-    precision: Found
+    recall: Proportion
+    precision: Proportion
 
 
-def prove(documents: Documents, profile: Profile, wanted: Wanted) -> Proof:
+def prove(documents: Corpus, profile: Profile, wanted: TuningGoal) -> HeldOutScore:
     """Measure a profile as the gate would run it."""
     called, truth = called_by(documents, profile).jaccard, documents.pairs.jaccard
     inside = [int(((side >= wanted.at) & (side < wanted.at + WIDTH)).sum()) for side in (called, truth)]
-    return Proof(Found(*inside), Found(int((called >= LEAST).sum()), len(called)))
+    return HeldOutScore(Proportion(*inside), Proportion(int((called >= LEAST).sum()), len(called)))
 
 
-def called_by(documents: Documents, profile: Profile) -> Candidates:
+def called_by(documents: Corpus, profile: Profile) -> DocumentPairs:
     found = judged(documents, profile)
     among = firsts(documents, found.left, found.right) & found.yes
     left, right = found.left[among], found.right[among]
-    return Candidates(left, right, documents.known(left, right))
+    return DocumentPairs(left, right, documents.known(left, right))
 
 
-def curve(documents: Documents, profile: Profile) -> list[tuple[float, Found]]:
+def curve(documents: Corpus, profile: Profile) -> list[tuple[float, Proportion]]:
     """Recall by resemblance, in steps of .05."""
     called, truth = called_by(documents, profile).jaccard, documents.pairs.jaccard
     return [
-        (low, Found(*(int(((side >= low) & (side < low + 0.05)).sum()) for side in (called, truth)))) for low in STEPS
+        (low, Proportion(*(int(((side >= low) & (side < low + 0.05)).sum()) for side in (called, truth))))
+        for low in STEPS
     ]
 
 
 def because(
-    best: Tried,
-    again: Proof,
-    tried: Sequence[Tried],
-    wanted: Wanted,
+    best: ProfileTrial,
+    again: HeldOutScore,
+    tried: Sequence[ProfileTrial],
+    wanted: TuningGoal,
     budget: Budget,
     *,
     reached: bool,
@@ -217,8 +232,8 @@ def because(
     return said
 
 
-def told(found: Found) -> str:
-    return "none" if found.share is None else f"{found.share:.1%} ({found.found:,} of {found.of:,})"
+def told(found: Proportion) -> str:
+    return "none" if found.share is None else f"{found.share:.1%} ({found.count:,} of {found.total:,})"
 
 
 def looked(profile: Profile) -> str:
@@ -247,7 +262,7 @@ def chosen_table(profile: Profile) -> Table:
     return Table(name="profile", title="The chosen profile, where it differs from the defaults", rows=rows)
 
 
-def curve_table(curves: dict[str, list[tuple[float, Found]]]) -> Table:
+def curve_table(curves: dict[str, list[tuple[float, Proportion]]]) -> Table:
     rows: list[Row] = [
         {"J from": low, "J to": round(low + 0.05, 2), **{name: own[step][1] for name, own in curves.items()}}
         for step, low in enumerate(STEPS)
@@ -255,7 +270,7 @@ def curve_table(curves: dict[str, list[tuple[float, Found]]]) -> Table:
     return Table(name="curve", title="Recall by resemblance, on edits that were not used to choose", rows=rows)
 
 
-def tried_table(fit: Sequence[Tried], wanted: Wanted) -> Table:
+def tried_table(fit: Sequence[ProfileTrial], wanted: TuningGoal) -> Table:
     rows: list[Row] = [
         {
             "looks at": looked(one.profile),
@@ -272,7 +287,7 @@ def tried_table(fit: Sequence[Tried], wanted: Wanted) -> Table:
     return Table(name="tried", title=f"The profiles that reach it, cheapest first (at most {LISTED})", rows=rows)
 
 
-def curve_plot(curves: dict[str, list[tuple[float, Found]]], wanted: Wanted) -> Plot:
+def curve_plot(curves: dict[str, list[tuple[float, Proportion]]], wanted: TuningGoal) -> Plot:
     series = []
     for name, own in curves.items():
         points = [(low + 0.025, found.share) for low, found in own if found.share is not None]
@@ -289,7 +304,7 @@ def curve_plot(curves: dict[str, list[tuple[float, Found]]], wanted: Wanted) -> 
     )
 
 
-def price_plot(fit: Sequence[Tried], best: Tried, wanted: Wanted) -> Plot:
+def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, wanted: TuningGoal) -> Plot:
     groups = {
         method: [one for one in fit if one.profile.method == method] for method in ("simhash", "minhash", "hybrid")
     }
@@ -314,22 +329,22 @@ def written(value: object) -> str:
     return "false" if value is None else msgspec.json.encode(value).decode()
 
 
-def toml(tuned: Tuned) -> str:
+def render_toml(tuned: TuningResult) -> str:
     """The profile as a file that --profile takes, with the reasons and the curve as comments."""
     said = ("Chosen by `gate tune`.", *tuned.reasons, *(f"Beware: {one}." for one in tuned.cautions))
     lines = [f"# {line}" for sentence in said for line in wrap(sentence, 100)]
     lines += ["#", "# J of a pair    recall on other edits"]
-    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {told(found)}" for low, found in tuned.curve if found.of]
+    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {told(found)}" for low, found in tuned.curve if found.total]
     lines.append("")
     lines += [f"{name} = {written(value)}" for name, value in structs.asdict(tuned.profile).items()]
     return "\n".join(lines) + "\n"
 
 
-def _run(corpus: Documents, options: TuneOptions, progress: Progress) -> Report:
+def _run(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> ExperimentReport:
     return tune(corpus, options, progress).report
 
 
-SPEC = Experiment(
+EXPERIMENT = Experiment(
     name="tune",
     title="A profile for these documents",
     paper="-",

@@ -16,9 +16,9 @@ from gate.core.method_registry import method_of
 from gate.core.plan import plan
 from gate.core.profile import Profile
 from gate.core.verify import PLACES
-from gate.lab.experiment import Found
-from gate.lab.scores import Candidates, Flags, compared, firsts, meetings, sign
-from gate.lab.truth import LEAST, Documents, Floats
+from gate.lab.experiment import Proportion
+from gate.lab.scores import DocumentPairs, Flags, compared, find_candidates, firsts, sign
+from gate.lab.truth import LEAST, Corpus, Floats
 
 NAME = "tuned"
 WIDTH = 0.1  # of the band of J above `at` that recall is measured in: the hardest of the pairs that are promised
@@ -31,7 +31,7 @@ DEVIATIONS = 1.28  # nine chances in ten that the true recall is not below what 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class TuningGoal:
     """What a profile has to reach, and for how large an index."""
 
     recall: float
@@ -41,27 +41,31 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class ProfileTrial:
     """A profile, and what it was measured to find and to take."""
 
     profile: Profile
-    recall: Found  # of pairs from `at` on, WIDTH wide
-    precision: Found  # of all pairs called alike
+    recall: Proportion  # of pairs from `at` on, WIDTH wide
+    precision: Proportion  # of all pairs called alike
     met: int  # pairs that were brought together
     candidates: float  # strangers to compare at a look-up in an index of the wanted size
     size: int  # bytes a document
     seconds: float  # of the processor, a document
 
-    def reaches(self, wanted: Wanted) -> bool:
+    def reaches(self, wanted: TuningGoal) -> bool:
         return sure(self.recall) >= wanted.recall and (self.precision.share or 0.0) >= wanted.precision
 
 
-def sure(found: Found) -> float:
+def sure(found: Proportion) -> float:
     """A share less what chance may have added to it, the more so the fewer cases there were."""
     if found.share is None:
         return 0.0
-    share = (found.found + 0.5) / (found.of + 1)
-    return min(found.share, share - DEVIATIONS * sqrt(share * (1.0 - share) / found.of)) if found.of < 10_000 else share
+    share = (found.count + 0.5) / (found.total + 1)
+    return (
+        min(found.share, share - DEVIATIONS * sqrt(share * (1.0 - share) / found.total))
+        if found.total < 10_000
+        else share
+    )
 
 
 def looks(spaceless: bool) -> list[Profile]:
@@ -74,9 +78,9 @@ def looks(spaceless: bool) -> list[Profile]:
     return found
 
 
-def measure(documents: Documents, look: Profile, wanted: Wanted) -> Iterator[Tried]:
+def measure(documents: Corpus, look: Profile, wanted: TuningGoal) -> Iterator[ProfileTrial]:
     """Every method, radius, banding and threshold over one way of looking at a text."""
-    bench = Bench(documents, wanted)
+    bench = GridEvaluator(documents, wanted)
     near = {
         weights: bench.near(replace(look, method="simhash", weights=weights, resemblance=None, radius=max(RADII)))
         for weights in ("count", "log")
@@ -102,21 +106,21 @@ def measure(documents: Documents, look: Profile, wanted: Wanted) -> Iterator[Tri
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class MeasuredPairs:
     """Pairs that are brought together, their J (0 below LEAST), what decides about them, and the seconds a document."""
 
-    pairs: Candidates
+    pairs: DocumentPairs
     measure: Floats
     seconds: float
 
-    def only(self, keep: Flags) -> Pairs:
-        return Pairs(self.pairs.only(keep), self.measure[keep], self.seconds)
+    def only(self, keep: Flags) -> MeasuredPairs:
+        return MeasuredPairs(self.pairs.only(keep), self.measure[keep], self.seconds)
 
 
-class Bench:
+class GridEvaluator:
     """What all profiles are measured on."""
 
-    def __init__(self, documents: Documents, wanted: Wanted) -> None:
+    def __init__(self, documents: Corpus, wanted: TuningGoal) -> None:
         self.documents = documents
         self.wanted = wanted
         truth = documents.pairs.jaccard
@@ -131,21 +135,21 @@ class Bench:
         bodies = sign(method_of(profile), self.documents.texts)
         return bodies, (process_time() - begun) / len(self.documents)
 
-    def met(self, profile: Profile, bodies: Sequence[bytes], seconds: float) -> Pairs:
+    def met(self, profile: Profile, bodies: Sequence[bytes], seconds: float) -> MeasuredPairs:
         """The pairs that the bands bring together, with the estimates of their resemblance."""
         begun = process_time()
         method = method_of(profile)
-        left, right = meetings(method, bodies)
+        left, right = find_candidates(method, bodies)
         pairs = self._among(left, right)
         estimates = self._estimates(profile, bodies, pairs)
-        return Pairs(pairs, estimates, seconds + (process_time() - begun) / len(self.documents))
+        return MeasuredPairs(pairs, estimates, seconds + (process_time() - begun) / len(self.documents))
 
-    def near(self, profile: Profile) -> Pairs:
+    def near(self, profile: Profile) -> MeasuredPairs:
         """The pairs within the radius, with their distances."""
         bodies, seconds = self.signed(profile)
         method = method_of(profile)
         begun = process_time()
-        left, right = meetings(method, bodies)
+        left, right = find_candidates(method, bodies)
         pairs = self._among(left, right)
         distances = [
             measures.distance
@@ -155,33 +159,37 @@ class Bench:
         apart = np.concatenate([np.empty(0, np.int64), *distances]).astype(np.float64)
         near = apart <= profile.radius
         seconds += (process_time() - begun) / len(self.documents)
-        return Pairs(pairs.only(near), apart[near], seconds)
+        return MeasuredPairs(pairs.only(near), apart[near], seconds)
 
-    def joined(self, profile: Profile, bodies: Sequence[bytes], met: Pairs, prints: Pairs) -> Pairs:
+    def joined(
+        self, profile: Profile, bodies: Sequence[bytes], met: MeasuredPairs, prints: MeasuredPairs
+    ) -> MeasuredPairs:
         """What either way brings together: those of the bands, and those of the fingerprints beyond."""
         count = len(self.documents)
         known = met.pairs.left * count + met.pairs.right
         more = prints.only(~np.isin(prints.pairs.left * count + prints.pairs.right, known)).pairs
-        joined = Candidates(
+        joined = DocumentPairs(
             np.concatenate([met.pairs.left, more.left]),
             np.concatenate([met.pairs.right, more.right]),
             np.concatenate([met.pairs.jaccard, more.jaccard]),
         )
         estimates = np.concatenate([met.measure, self._estimates(profile, bodies, more)])
-        return Pairs(joined, estimates, met.seconds + prints.seconds)
+        return MeasuredPairs(joined, estimates, met.seconds + prints.seconds)
 
-    def decided(self, profile: Profile, met: Pairs) -> Tried | None:
+    def decided(self, profile: Profile, met: MeasuredPairs) -> ProfileTrial | None:
         """With the highest threshold that leaves enough recall; None if no threshold does."""
         jaccard = met.pairs.jaccard
         hard = np.sort(met.measure[(jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)])
         for threshold in reversed(THRESHOLDS):
-            found = Found(len(hard) - int(np.searchsorted(hard, threshold)), self.hard)
+            found = Proportion(len(hard) - int(np.searchsorted(hard, threshold)), self.hard)
             if sure(found) >= self.wanted.recall:
                 chosen = replace(profile, resemblance=threshold)
                 return self.tried(chosen, met.only(met.measure >= threshold), met.seconds, brought=met)
         return None
 
-    def tried(self, profile: Profile, called: Pairs, seconds: float, brought: Pairs | None = None) -> Tried:
+    def tried(
+        self, profile: Profile, called: MeasuredPairs, seconds: float, brought: MeasuredPairs | None = None
+    ) -> ProfileTrial:
         jaccard = called.pairs.jaccard
         hard = int(((jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)).sum())
         met = (brought or called).pairs
@@ -190,22 +198,22 @@ class Bench:
         strangers = (met.jaccard < LEAST) & (self.works[met.left] != self.works[met.right])
         # One more than were seen: of none among a thousand pairs it does not follow that there are none in a million.
         rate = (int(strangers.sum()) + 1) / max(self.firsts * (self.firsts - 1) / 2, 1)
-        return Tried(
+        return ProfileTrial(
             profile=profile,
-            recall=Found(hard, self.hard),
-            precision=Found(int((jaccard >= LEAST).sum()), len(jaccard)),
+            recall=Proportion(hard, self.hard),
+            precision=Proportion(int((jaccard >= LEAST).sum()), len(jaccard)),
             met=len(met.left),
             candidates=max(rate * self.wanted.size, expected.expected_candidates),
             size=sum(expected.bytes_per_document.values()),
             seconds=seconds,
         )
 
-    def _among(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Candidates:
+    def _among(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> DocumentPairs:
         among = firsts(self.documents, left, right)
         left, right = left[among], right[among]
-        return Candidates(left, right, self.documents.known(left, right))
+        return DocumentPairs(left, right, self.documents.known(left, right))
 
-    def _estimates(self, profile: Profile, bodies: Sequence[bytes], pairs: Candidates) -> Floats:
+    def _estimates(self, profile: Profile, bodies: Sequence[bytes], pairs: DocumentPairs) -> Floats:
         parts = [
             measures.resemblance
             for measures in compared(method_of(profile), bodies, pairs.left, pairs.right)

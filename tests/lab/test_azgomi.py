@@ -8,13 +8,13 @@ import numpy as np
 
 from gate.core.profile import Profile
 from gate.lab.azgomi import FILTERS, PAPER_PAIRS, AzgomiOptions, compared, drawn, run
-from gate.lab.experiment import quietly
-from gate.lab.scores import features_of
-from gate.lab.truth import Documents
+from gate.lab.experiment import no_progress
+from gate.lab.scores import extract_features
+from gate.lab.truth import Corpus
 
 DRAW = random.Random(3)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(300)]
-CORPUS = Documents(
+CORPUS = Corpus(
     "made",
     [f"d{i}" for i in range(60)],
     [" ".join(DRAW.choices(VOCABULARY, k=DRAW.randint(40, 400))) for _ in range(60)],
@@ -25,8 +25,8 @@ OPTIONS = AzgomiOptions(planted=0.4)
 def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
     documents = drawn(CORPUS, OPTIONS, np.random.default_rng(1))
     cut = [text[: len(text) * 93 // 100] for text in CORPUS.texts[:5]]  # alike from .9 on, but not so by weight
-    shingles = features_of([*documents.texts, *cut], Profile(name="p", stream="characters", gram=5))
-    outcomes = {(one.measure, FILTERS[one.name]): one for one in compared(shingles, 0.9, quietly)}
+    shingles = extract_features([*documents.texts, *cut], Profile(name="p", stream="characters", gram=5))
+    outcomes = {(one.measure, FILTERS[one.name]): one for one in compared(shingles, 0.9, no_progress)}
     for measure in ("sets", "multisets"):
         whole, exact = outcomes[measure, ""], outcomes[measure, measure]
         assert whole.alike > 0
@@ -48,7 +48,7 @@ def test_so_many_documents_are_drawn_and_a_share_of_them_are_copies() -> None:
 
 
 def test_the_report_sets_the_papers_table_beside_ours() -> None:
-    report = run(CORPUS, OPTIONS, quietly)
+    report = run(CORPUS, OPTIONS, no_progress)
     assert [table.name for table in report.tables] == ["comparisons", "paper"]
     assert len(report.tables[0].rows) == 8
     assert [row["exact"] for row in report.tables[0].rows] == [True, True, False, False, True, False, True, False]
@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_counts() -> None:
     first, second = (
         [
             {key: value for key, value in row.items() if key != "seconds"}
-            for row in run(CORPUS, OPTIONS, quietly).tables[0].rows
+            for row in run(CORPUS, OPTIONS, no_progress).tables[0].rows
         ]
         for _ in range(2)
     )

@@ -19,12 +19,12 @@ from gate.lab.bergillos import (
     run,
     shared,
 )
-from gate.lab.experiment import quietly
-from gate.lab.truth import Documents
+from gate.lab.experiment import no_progress
+from gate.lab.truth import Corpus
 
 DRAW = random.Random(2)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(2000)]
-CORPUS = Documents("made", [f"d{i}" for i in range(12)], [" ".join(DRAW.choices(VOCABULARY, k=300)) for _ in range(12)])
+CORPUS = Corpus("made", [f"d{i}" for i in range(12)], [" ".join(DRAW.choices(VOCABULARY, k=300)) for _ in range(12)])
 SMALL = BergillosOptions(grams=(3, 9), rounds=1, documents=3, lengths=(16, 256), pairs=20)
 
 
@@ -41,7 +41,7 @@ def test_shuffled_texts_resemble_each_other_the_less_the_longer_the_shingle() ->
 
 
 def test_a_passage_is_cut_from_a_document_that_is_long_enough_if_there_is_one() -> None:
-    mixed = Documents("mixed", ["a", "b"], ["one two three", " ".join(map(str, range(60)))])
+    mixed = Corpus("mixed", ["a", "b"], ["one two three", " ".join(map(str, range(60)))])
     for seed in range(4):
         assert len(passage(mixed, 50, np.random.default_rng(seed))) == 50
     assert len(passage(mixed, 100, np.random.default_rng(0))) == 60
@@ -49,7 +49,7 @@ def test_a_passage_is_cut_from_a_document_that_is_long_enough_if_there_is_one() 
 
 def test_pairs_have_about_the_resemblance_that_was_asked_for_and_every_family_finds_it() -> None:
     texts = paired(CORPUS, 0.6, 20, np.random.default_rng(3))
-    exact, estimates = estimated(texts, SMALL, quietly)
+    exact, estimates = estimated(texts, SMALL, no_progress)
     assert exact.mean() == pytest.approx(0.6, abs=0.04)
     assert tuple(estimates) == FAMILIES
     for by_length in estimates.values():
@@ -58,7 +58,7 @@ def test_pairs_have_about_the_resemblance_that_was_asked_for_and_every_family_fi
 
 
 def test_the_report_has_the_three_figures_and_says_where_it_differs() -> None:
-    report = run(CORPUS, SMALL, quietly)
+    report = run(CORPUS, SMALL, no_progress)
     assert [table.name for table in report.tables] == ["shingles", "times", "estimates"]
     assert [plot.name for plot in report.plots] == ["shingles", "times", "estimate", "spread", "bands"]
     assert len(report.tables[1].rows) == 2
@@ -68,7 +68,7 @@ def test_the_report_has_the_three_figures_and_says_where_it_differs() -> None:
 
 
 def test_the_same_seed_gives_the_same_figures_but_for_the_time() -> None:
-    first, second = (run(CORPUS, SMALL, quietly) for _ in range(2))
+    first, second = (run(CORPUS, SMALL, no_progress) for _ in range(2))
     assert first.tables[0] == second.tables[0]
     assert first.tables[2] == second.tables[2]
 
@@ -79,4 +79,4 @@ def test_what_cannot_be_measured_is_told_before_any_work() -> None:
     with pytest.raises(ConfigError, match=r"^similarity, functions: "):
         EXPERIMENT.check(BergillosOptions(similarity=0.05, functions=16))
     with pytest.raises(ConfigError, match="nothing to shuffle"):
-        run(Documents("tiny", ["a", "b"], ["one", ""]), SMALL, quietly)
+        run(Corpus("tiny", ["a", "b"], ["one", ""]), SMALL, no_progress)

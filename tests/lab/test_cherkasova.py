@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from gate.core.method_registry import method_of
 from gate.errors import ConfigError
 from gate.lab.cherkasova import EXPERIMENT, CherkasovaOptions, check, run
-from gate.lab.experiment import Found, Report, quietly
+from gate.lab.experiment import ExperimentReport, Proportion, no_progress
 from gate.lab.planting import Edit, pieces
 from gate.lab.sampling import (
-    Likely,
-    Versions,
+    EditedVersions,
+    SimilarPairs,
     clusters,
     curves,
     distinct,
@@ -28,28 +28,28 @@ from gate.lab.sampling import (
     tried,
     versions,
 )
-from gate.lab.truth import Documents
+from gate.lab.truth import Corpus
 
 DRAW = random.Random(4)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(3000)]
 TEXTS = [" ".join(DRAW.choices(VOCABULARY, k=size)) for size in (300, 900, 400, 1200, 700, 500)]
 COPIES = [TEXTS[1].replace(" ", " x ", 20), TEXTS[3] + " and more"]
-CORPUS = Documents("made", [f"d{i}" for i in range(8)], [*TEXTS, *COPIES], clusters={"d3": "w", "d7": "w"})
+CORPUS = Corpus("made", [f"d{i}" for i in range(8)], [*TEXTS, *COPIES], clusters={"d3": "w", "d7": "w"})
 SMALL = CherkasovaOptions(documents=5, edits=(2, 20), windows=(5, 20), rounds=1)
 
 
 @pytest.fixture(scope="module")
-def edited() -> Versions:
-    return versions(sorted(TEXTS, key=len), [5, 40], np.random.default_rng(1), quietly)
+def edited() -> EditedVersions:
+    return versions(sorted(TEXTS, key=len), [5, 40], np.random.default_rng(1), no_progress)
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
-    return run(CORPUS, SMALL, quietly)
+def report() -> ExperimentReport:
+    return run(CORPUS, SMALL, no_progress)
 
 
 def test_copies_have_so_many_words_more_or_fewer() -> None:
-    made = versions(TEXTS[:2], [3], np.random.default_rng(1), quietly)
+    made = versions(TEXTS[:2], [3], np.random.default_rng(1), no_progress)
     for edit, sign in ((Edit.INSERT, 3), (Edit.DELETE, -3)):
         texts = [
             batch.points[a:b].tobytes().decode()
@@ -60,21 +60,21 @@ def test_copies_have_so_many_words_more_or_fewer() -> None:
 
 
 @pytest.mark.parametrize("method", ["mod-n", "min-n", "sketch-n", "bsw-n"])
-def test_more_edits_and_wider_windows_leave_less_similarity(edited: Versions, method: str) -> None:
+def test_more_edits_and_wider_windows_leave_less_similarity(edited: EditedVersions, method: str) -> None:
     narrow, wide = (curves(tried(method, 30, window=w), edited, Edit.INSERT) for w in (8, 60))
     assert mean(narrow[5]) > mean(narrow[40])
     assert mean(wide[5]) > mean(wide[40])
     assert mean(narrow[40]) > mean(wide[40])
 
 
-def test_the_smallest_fingerprint_of_a_chunk_outlives_more_edits_than_its_hash(edited: Versions) -> None:
+def test_the_smallest_fingerprint_of_a_chunk_outlives_more_edits_than_its_hash(edited: EditedVersions) -> None:
     smallest, whole = (curves(tried("bsw-n", 100, plain=plain), edited, Edit.INSERT) for plain in (False, True))
     assert mean(smallest[40]) > mean(whole[40])
 
 
-def test_small_windows_find_something_in_common_where_there_is_nothing(edited: Versions) -> None:
+def test_small_windows_find_something_in_common_where_there_is_nothing(edited: EditedVersions) -> None:
     narrow, wide = (likely(tried("mod-n", 20, window=w), edited.originals) for w in (4, 40))
-    assert narrow.of == wide.of == 15
+    assert narrow.total == wide.total == 15
     assert len(narrow.left) == 15
     assert len(wide.left) == 0
 
@@ -102,7 +102,7 @@ def test_whoever_shares_too_little_to_be_similar_is_not_compared() -> None:
 
 
 def test_clusters_hold_whatever_pairs_link() -> None:
-    pairs = Likely(np.array([0, 1, 5]), np.array([1, 2, 6]), np.array([0.9, 0.8, 0.5]), 28)
+    pairs = SimilarPairs(np.array([0, 1, 5]), np.array([1, 2, 6]), np.array([0.9, 0.8, 0.5]), 28)
     assert clusters(pairs) == [3, 2]
     assert clusters(pairs.from_(0.85)) == [2]
     assert clusters(pairs.from_(0.95)) == []
@@ -122,7 +122,7 @@ def test_a_file_of_any_size_is_made_of_what_there_is() -> None:
     assert file_of(["some words"], 100).points.size == 100
 
 
-def test_the_report_has_every_figure_and_the_papers_numbers_beside_ours(report: Report) -> None:
+def test_the_report_has_every_figure_and_the_papers_numbers_beside_ours(report: ExperimentReport) -> None:
     numbers = {plot.name.split("-")[1].rstrip("ab") for plot in report.plots}
     assert numbers == {"2", "3", "4", "5", "6", "7", "8", "9", "11"}
     names = [table.name for table in report.tables]
@@ -134,18 +134,18 @@ def test_the_report_has_every_figure_and_the_papers_numbers_beside_ours(report: 
     assert {one.split("_")[0] for one in algorithms} == {"Mod", "Min", "Sketch", "BSW"}
 
 
-def test_reported_pairs_are_right_where_their_shingles_say_so(report: Report) -> None:
+def test_reported_pairs_are_right_where_their_shingles_say_so(report: ExperimentReport) -> None:
     rows = {row["reported by"]: row["right"] for row in report.tables[7].rows}
     for name in ("Mod_100", "any of them", "all of them"):
         right = rows[name]
-        assert isinstance(right, Found)
-        assert right.found == right.of > 0
+        assert isinstance(right, Proportion)
+        assert right.count == right.total > 0
 
 
-def test_the_same_seed_makes_the_same_report_but_for_the_times(report: Report) -> None:
-    again = run(CORPUS, SMALL, quietly)
+def test_the_same_seed_makes_the_same_report_but_for_the_times(report: ExperimentReport) -> None:
+    again = run(CORPUS, SMALL, no_progress)
     assert [table.rows for table in again.tables[:-1]] == [table.rows for table in report.tables[:-1]]
-    other = run(CORPUS, replace(SMALL, seed=2), quietly)
+    other = run(CORPUS, replace(SMALL, seed=2), no_progress)
     assert [table.rows for table in other.tables[:-1]] != [table.rows for table in report.tables[:-1]]
 
 

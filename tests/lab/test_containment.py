@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab.containment import EXPERIMENT, ContainmentOptions, held, measured, run
-from gate.lab.experiment import Found, quietly
-from gate.lab.truth import Documents
+from gate.lab.experiment import Proportion, no_progress
+from gate.lab.truth import Corpus
 
 DRAW = random.Random(6)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(3000)]
 TEXTS = [" ".join(DRAW.choices(VOCABULARY, k=1500)) for _ in range(12)]
-CORPUS = Documents("made", [f"d{i}" for i in range(12)], TEXTS)
+CORPUS = Corpus("made", [f"d{i}" for i in range(12)], TEXTS)
 SMALL = ContainmentOptions(hosts=6, parts=(10, 50), samples=(25, 200), keys=(8, 128))
 
 
@@ -28,16 +28,16 @@ def half(text: str) -> str:
 def test_parts_are_found_and_named_and_the_others_are_not_called_alike() -> None:
     hosts = [1, 4]
     score = measured(BUILT_IN["containment"], TEXTS, hosts, {(50, 0): [half(TEXTS[i]) for i in hosts]})
-    assert score.found[50, 0] == score.met[50, 0] == score.named[50, 0] == Found(2, 2)
+    assert score.recall[50, 0] == score.candidate_recall[50, 0] == score.named_contained[50, 0] == Proportion(2, 2)
     assert score.candidates[50, 0] == 1.0
-    assert score.others[50, 0] == Found(0, 0)
-    assert score.short[50, 0] == Found(0, 2)
+    assert score.other_matches[50, 0] == Proportion(0, 0)
+    assert score.too_short[50, 0] == Proportion(0, 2)
 
 
 def test_a_part_of_another_document_is_not_taken_for_one_of_this() -> None:
     score = measured(BUILT_IN["containment"], TEXTS, [1], {(50, 0): [half(TEXTS[2])]})
-    assert score.found[50, 0] == Found(0, 1)
-    assert score.others[50, 0] == Found(1, 1)
+    assert score.recall[50, 0] == Proportion(0, 1)
+    assert score.other_matches[50, 0] == Proportion(1, 1)
 
 
 def test_the_price_is_that_of_what_is_stored() -> None:
@@ -49,10 +49,10 @@ def test_the_price_is_that_of_what_is_stored() -> None:
 
 
 def test_more_keys_find_more_and_cost_more() -> None:
-    report = run(CORPUS, SMALL, quietly)
+    report = run(CORPUS, SMALL, no_progress)
     recall, price, parts = report.tables
     shares = {(row["n"], row["keys"]): row["10 %"] for row in recall.rows}
-    found = {key: value.found for key, value in shares.items() if isinstance(value, Found)}
+    found = {key: value.count for key, value in shares.items() if isinstance(value, Proportion)}
     assert found[25, 128] == 6
     assert found[25, 8] <= found[25, 128]
     bytes_of = {(row["n"], row["keys"]): row["bytes: postings"] for row in price.rows}
@@ -63,7 +63,7 @@ def test_more_keys_find_more_and_cost_more() -> None:
 
 def test_a_corpus_without_a_document_that_is_long_enough_is_refused() -> None:
     with pytest.raises(ConfigError, match="least-words"):
-        run(CORPUS, ContainmentOptions(least_words=5000), quietly)
+        run(CORPUS, ContainmentOptions(least_words=5000), no_progress)
 
 
 def test_a_number_that_stands_twice_is_refused_before_any_work() -> None:

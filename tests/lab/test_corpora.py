@@ -8,23 +8,23 @@ import pytest
 
 from gate.errors import ConfigError
 from gate.lab import corpora
-from gate.lab.truth import Documents, Label
+from gate.lab.truth import Corpus, PairLabel
 
-TWO = Documents("two", ["a", "b"], ["one two three", "four five six"])
+TWO = Corpus("two", ["a", "b"], ["one two three", "four five six"])
 
 
 def test_a_set_is_read_with_all_its_labels(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": 7, "text": "x"}\n\n{"document_id": "b", "text": "y", "more": []}\n')
     (tmp_path / "pairs.tsv").write_text("a\tb\tsame\tjaccard_w3\n7\tb\t1\t0.25\n")
-    found = corpora.read(tmp_path)
+    found = corpora.read_folder(tmp_path)
     assert (found.name, found.ids, found.texts) == (tmp_path.name, ["7", "b"], ["x", "y"])
-    assert found.labels == [Label("7", "b", 0.25)]
+    assert found.labels == [PairLabel("7", "b", 0.25)]
 
 
 def test_a_pair_without_a_measure_is_a_label_too(tmp_path: Path) -> None:
     path = tmp_path / "known.tsv"
     path.write_text("a\tb\na\tb\n")
-    assert corpora.with_labels(TWO, [path]).labels == [Label("a", "b", None)]
+    assert corpora.add_labels(TWO, [path]).labels == [PairLabel("a", "b", None)]
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_labels_that_cannot_be_understood_are_refused(tmp_path: Path, labels: st
     path = tmp_path / "labels.tsv"
     path.write_text(labels)
     with pytest.raises(ConfigError, match=said):
-        corpora.with_labels(TWO, [path])
+        corpora.add_labels(TWO, [path])
 
 
 def test_labels_in_another_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_bytes(b"a\tb\n\xe9\tb\n")
     with pytest.raises(ConfigError, match="is not UTF-8 at byte 4"):
-        corpora.with_labels(TWO, [path])
+        corpora.add_labels(TWO, [path])
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_a_line_that_is_no_document_is_named_and_not_quoted(tmp_path: Path, line
     path = tmp_path / "docs.jsonl"
     path.write_text(lines)
     with pytest.raises(ConfigError, match=said) as caught:
-        corpora.read_lines(path, name="docs")
+        corpora.read_json_lines(path, name="docs")
     assert "secret" not in str(caught.value)

@@ -12,82 +12,88 @@ from hypothesis import strategies as st
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab import peers
-from gate.lab.experiment import Found, Report, Table, quietly
-from gate.lab.peers import PEERS, Peer
-from gate.lab.planting import with_copies
-from gate.lab.quality import UNRELATED, Curve, QualityOptions, run, sampled
+from gate.lab.experiment import ExperimentReport, Proportion, Table, no_progress
+from gate.lab.peers import PEERS, PeerLibrary
+from gate.lab.planting import add_copies
+from gate.lab.quality import UNRELATED, FingerprintDistances, QualityOptions, run, sampled
 from gate.lab.scores import BANDS, scored
-from gate.lab.truth import Documents, Label
+from gate.lab.truth import Corpus, PairLabel
 from tests.lab.lab_samples import strangers
 
 STANDARD = (BUILT_IN["standard"],)
 
 
-def table(report: Report, name: str) -> Table:
+def table(report: ExperimentReport, name: str) -> Table:
     return next(one for one in report.tables if one.name == name)
 
 
 @pytest.fixture(scope="module")
-def measured() -> Report:
-    return run(strangers(60), QualityOptions(copies=1.0, profiles=tuple(BUILT_IN.values())[:2], peers=False), quietly)
+def measured() -> ExperimentReport:
+    return run(
+        strangers(60), QualityOptions(copies=1.0, profiles=tuple(BUILT_IN.values())[:2], peers=False), no_progress
+    )
 
 
-def test_without_labels_copies_are_planted_at_every_resemblance(measured: Report) -> None:
+def test_without_labels_copies_are_planted_at_every_resemblance(measured: ExperimentReport) -> None:
     [row] = table(measured, "corpus").rows
     assert (row["documents"], row["of them planted"]) == (120, 60)
     assert all(isinstance(count := row[f"pairs J {band}"], int) and count > 2 for band in BANDS)
 
 
-def test_standard_finds_what_was_planted_close_by_and_calls_nothing_else_alike(measured: Report) -> None:
+def test_standard_finds_what_was_planted_close_by_and_calls_nothing_else_alike(measured: ExperimentReport) -> None:
     row = table(measured, "methods").rows[0]
     assert row["method"] == "standard@1"
     for band in (">= .9", ".8 - .9"):
         found = row[f"recall J {band}"]
-        assert isinstance(found, Found)
+        assert isinstance(found, Proportion)
         assert found.share == 1.0
     assert row["false pairs"] == 0
     assert row["index, bytes"] == 492
 
 
-def test_profiles_with_the_same_fingerprints_share_one_curve(measured: Report) -> None:
+def test_profiles_with_the_same_fingerprints_share_one_curve(measured: ExperimentReport) -> None:
     assert [one.name for one in measured.tables if one.name.startswith("k-")] == ["k-standard"]
 
 
-def test_the_k_curve_never_falls_and_ends_where_everything_near_is_found(measured: Report) -> None:
+def test_the_k_curve_never_falls_and_ends_where_everything_near_is_found(measured: ExperimentReport) -> None:
     rows = table(measured, "k-standard").rows
-    shares = [found.found for row in rows if isinstance(found := row["recall J >= .9"], Found)]
+    shares = [found.count for row in rows if isinstance(found := row["recall J >= .9"], Proportion)]
     assert shares == sorted(shares)
     assert len(shares) == 17
     assert shares[-1] > 0
 
 
 def test_every_pair_is_counted_once_in_the_distances() -> None:
-    some = with_copies(strangers(30), 20, np.random.default_rng(1))
+    some = add_copies(strangers(30), 20, np.random.default_rng(1))
     prints = np.random.default_rng(2).integers(1, 2**63, len(some), dtype=np.uint64)
-    counts = Curve(some, "x@1", prints).counts
+    counts = FingerprintDistances(some, "x@1", prints).counts
     firsts = len(set(some.first_equal.tolist()))
     assert sum(int(own.sum()) for own in counts.values()) == firsts * (firsts - 1) // 2
     assert sum(int(own.sum()) for band, own in counts.items() if band != UNRELATED) == len(some.pairs)
 
 
 def test_labelled_documents_are_measured_as_they_are() -> None:
-    some = replace(strangers(10), labels=[Label("d0", "d1", 0.0)])
-    [row] = table(run(some, QualityOptions(profiles=STANDARD, peers=False), quietly), "corpus").rows
+    some = replace(strangers(10), labels=[PairLabel("d0", "d1", 0.0)])
+    [row] = table(run(some, QualityOptions(profiles=STANDARD, peers=False), no_progress), "corpus").rows
     assert (row["documents"], row["of them planted"], row["labels"], row["labels that disagree"]) == (10, 0, 1, 0)
 
 
 def test_pairs_that_are_said_to_be_alike_are_counted_by_what_is_called_so() -> None:
-    some = with_copies(strangers(6), 6, np.random.default_rng(1), (0.9,))
-    copies = [Label(some.ids[6], some.ids[6].partition("~")[0], None), Label("d0", "d1", None), Label("d0", "x", None)]
-    measured = Label("d0", "d2", 0.0)  # whoever says how much is checked, not counted
-    report = run(replace(some, labels=[*copies, measured]), QualityOptions(profiles=STANDARD, peers=False), quietly)
-    assert table(report, "methods").rows[0]["labelled pairs"] == Found(1, 2)
+    some = add_copies(strangers(6), 6, np.random.default_rng(1), (0.9,))
+    copies = [
+        PairLabel(some.ids[6], some.ids[6].partition("~")[0], None),
+        PairLabel("d0", "d1", None),
+        PairLabel("d0", "x", None),
+    ]
+    measured = PairLabel("d0", "d2", 0.0)  # whoever says how much is checked, not counted
+    report = run(replace(some, labels=[*copies, measured]), QualityOptions(profiles=STANDARD, peers=False), no_progress)
+    assert table(report, "methods").rows[0]["labelled pairs"] == Proportion(1, 2)
 
 
 def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = Peer(name="absent", package="no_such_package_at_all", how="-", body_bytes=1, meet=PEERS[0].meet)
+    absent = PeerLibrary(name="absent", package="no_such_package_at_all", how="-", body_bytes=1, meet=PEERS[0].meet)
     monkeypatch.setattr(peers, "PEERS", (absent,))
-    report = run(strangers(5), QualityOptions(profiles=STANDARD, plant="no"), quietly)
+    report = run(strangers(5), QualityOptions(profiles=STANDARD, plant="no"), no_progress)
     assert table(report, "methods").rows[-1] == {"method": "absent", "how": "not installed"}
     assert any("Not installed" in note and "absent" in note for note in report.notes)
 
@@ -96,24 +102,24 @@ def test_what_a_peer_finds_is_scored_like_what_a_profile_finds() -> None:
     def equal_ones(texts: object) -> object:
         yield from ([], [0], [], [0, 2])
 
-    peer = Peer(name="p", package="gate", how="-", body_bytes=1, meet=equal_ones)  # type: ignore[arg-type]
+    peer = PeerLibrary(name="p", package="gate", how="-", body_bytes=1, meet=equal_ones)  # type: ignore[arg-type]
     texts = ["a b c d e f g h", "a b c d e f g x", "t u v w x y z", "a b c d e f g y"]
-    four = Documents("four", ["a", "b", "c", "d"], texts)
+    four = Corpus("four", ["a", "b", "c", "d"], texts)
     score = scored(four, peers.judged(four, peer, texts))
-    assert score.precise == Found(2, 3)
-    assert score.called[".7 - .8"] == Found(2, 3)
+    assert score.precise == Proportion(2, 3)
+    assert score.called[".7 - .8"] == Proportion(2, 3)
 
 
 def test_letters_are_words_where_a_set_is_written_without_spaces() -> None:
     text = "天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏"
-    pair = Documents("han", ["a", "b"], [text, text.replace("荒", "水")])
+    pair = Corpus("han", ["a", "b"], [text, text.replace("荒", "水")])
     changed = pair.jaccard(np.array([0]), np.array([1]))[0]
     assert changed == pytest.approx((len(text) - 5) / (len(text) + 1))  # 22 shingles of three letters, 3 others each
 
 
 def test_documents_too_short_to_plant_anything_in_are_refused() -> None:
     with pytest.raises(ConfigError, match="no copy could be planted in short"):
-        run(Documents("short", ["a", "b"], ["one two", ""]), QualityOptions(profiles=STANDARD), quietly)
+        run(Corpus("short", ["a", "b"], ["one two", ""]), QualityOptions(profiles=STANDARD), no_progress)
 
 
 def test_a_sample_keeps_versions_of_one_work_together() -> None:
@@ -138,4 +144,4 @@ def test_the_resemblance_that_is_looked_up_is_the_one_that_is_counted(chosen: li
     assert some.known(left, right).tolist() == np.where(counted >= 0.5, counted, 0.0).tolist()
 
 
-CORPUS = with_copies(strangers(6, words=60), 6, np.random.default_rng(3))
+CORPUS = add_copies(strangers(6, words=60), 6, np.random.default_rng(3))

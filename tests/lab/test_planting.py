@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import ConfigError
-from gate.lab.planting import Edit, edited, longer, part, pieces, share_for, shorter, vocabulary, with_copies
-from gate.lab.truth import Documents, words
+from gate.lab.planting import Edit, add_copies, edit_share, edited, longer, part, pieces, shorter, vocabulary
+from gate.lab.truth import Corpus, words
 from tests.lab.lab_samples import strangers
 
 TEXT = strangers(1, words=3000).texts[0]
@@ -79,7 +79,7 @@ def test_a_text_of_one_word_cannot_be_edited(edit: Edit) -> None:
 
 def test_the_same_seed_makes_the_same_copies() -> None:
     some = strangers(20)
-    first, again, other = (with_copies(some, 10, rng(seed)).texts for seed in (1, 1, 2))
+    first, again, other = (add_copies(some, 10, rng(seed)).texts for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
@@ -88,14 +88,14 @@ def test_the_same_seed_makes_the_same_copies() -> None:
 @pytest.mark.parametrize("level", [0.95, 0.8, 0.6])
 def test_a_copy_is_about_as_much_like_its_original_as_was_asked_for(edit: Edit, level: float) -> None:
     drawn = vocabulary(strangers(20, seed=2).texts, rng())
-    copy = edited(TEXT, edit, share_for(edit, level), rng(3), drawn)
-    pair = Documents("pair", ["a", "b"], [TEXT, copy])
+    copy = edited(TEXT, edit, edit_share(edit, level), rng(3), drawn)
+    pair = Corpus("pair", ["a", "b"], [TEXT, copy])
     assert pair.jaccard(np.array([0]), np.array([1]))[0] == pytest.approx(level, abs=0.03)
 
 
 def test_copies_stand_behind_the_documents_under_names_of_their_own() -> None:
     some = strangers(5)
-    made = with_copies(some, 12, rng())
+    made = add_copies(some, 12, rng())
     assert list(made.ids[:5]) == list(some.ids)
     assert list(made.texts[:5]) == list(some.texts)
     assert len(made) == len(set(made.ids)) == 17
@@ -103,5 +103,5 @@ def test_copies_stand_behind_the_documents_under_names_of_their_own() -> None:
 
 
 def test_documents_of_a_few_words_get_no_copy() -> None:
-    mixed = Documents("mixed", ["short", "long"], ["only five words in here", TEXT])
-    assert {name.partition("~")[0] for name in with_copies(mixed, 4, rng()).ids[2:]} == {"long"}
+    mixed = Corpus("mixed", ["short", "long"], ["only five words in here", TEXT])
+    assert {name.partition("~")[0] for name in add_copies(mixed, 4, rng()).ids[2:]} == {"long"}

@@ -11,7 +11,7 @@ import pytest
 
 from gate.errors import ConfigError, Unavailable
 from gate.lab import draw, report
-from gate.lab.experiment import Experiment, Found, Grid, Plot, Report, Series, Table
+from gate.lab.experiment import Experiment, ExperimentReport, Heatmap, Plot, Proportion, Series, Table
 
 NASTY = '<script>alert("1")</script> | & co'
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -19,59 +19,61 @@ TABLE = Table(
     name="things",
     title="Things",
     rows=[
-        {"name": NASTY, "count": 1234567, "share": Found(2, 3), "big": 12345.678, "small": 0.12345, "ok": True},
-        {"name": "b", "count": None, "share": Found(0, 0), "more": "yes"},
+        {"name": NASTY, "count": 1234567, "share": Proportion(2, 3), "big": 12345.678, "small": 0.12345, "ok": True},
+        {"name": "b", "count": None, "share": Proportion(0, 0), "more": "yes"},
     ],
 )
 PLOT = Plot(name="line", title=NASTY, x_label="x", y_label="y", series=[Series(label="a", x=[0, 1], y=[1, 2])])
-OUTCOME = Report(tables=[TABLE], plots=[PLOT], notes=["A note."])
+OUTCOME = ExperimentReport(tables=[TABLE], plots=[PLOT], notes=["A note."])
 
 
-def about() -> report.About:
+def about() -> report.ReportHeader:
     spec = Experiment(name="try", title="A try", paper="Somebody 1999", repeats="Table 3", run=lambda c, o, p: OUTCOME)
-    return report.About(experiment=spec, corpus=NASTY, documents=12, options={"seed": 1, "grams": (1, 2), "fast": True})
+    return report.ReportHeader(
+        experiment=spec, corpus=NASTY, documents=12, options={"seed": 1, "grams": (1, 2), "fast": True}
+    )
 
 
 def test_everything_is_written_under_the_names_of_the_tables_and_plots(tmp_path: Path) -> None:
-    written = report.write(OUTCOME, about(), tmp_path)
+    written = report.write_report(OUTCOME, about(), tmp_path)
     assert written[0].name == "report.html"
     assert {path.name for path in written} == {"report.html", "report.md", "things.csv", "line.png"}
     assert (tmp_path / "line.png").read_bytes().startswith(PNG)
 
 
 def test_a_program_reads_numbers_as_they_are_and_a_share_with_its_number_of_cases() -> None:
-    header, first, second = csv.reader(io.StringIO(report.comma_separated(TABLE)))
+    header, first, second = csv.reader(io.StringIO(report.render_csv(TABLE)))
     assert header == ["name", "count", "share share", "share of", "big", "small", "ok", "more"]
     assert first == [NASTY, "1234567", "0.666667", "3", "12345.678", "0.12345", "True", ""]
     assert second == ["b", "", "", "0", "", "", "", "yes"]
 
 
 def test_people_read_rounded_numbers_and_a_dash_for_none() -> None:
-    values = [1234567, 12345.678, 123.4, 0.12345, Found(2, 3), Found(0, 0), None, True, "word"]
-    assert list(map(report.shown, values)) == [
+    values = [1234567, 12345.678, 123.4, 0.12345, Proportion(2, 3), Proportion(0, 0), None, True, "word"]
+    assert list(map(report.format_value, values)) == [
         "1,234,567", "12,346", "123", "0.123", "66.66 % (3)", "-", "-", "yes", "word",
     ]  # fmt: skip
 
 
 def test_a_share_is_rounded_down() -> None:
-    assert report.per_cent(0.99996) == "99.99"
+    assert report.format_percent(0.99996) == "99.99"
 
 
 def test_a_bar_in_a_name_breaks_no_table_of_markdown() -> None:
-    lines = report.markdown(OUTCOME, about()).splitlines()
+    lines = report.render_markdown(OUTCOME, about()).splitlines()
     rows = [line for line in lines if line.startswith("|")]
     assert len(rows) == 4
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
 
 
 def test_what_comes_from_a_corpus_is_escaped_in_the_page() -> None:
-    page = report.page(OUTCOME, about(), {"line": PNG})
+    page = report.render_page(OUTCOME, about(), {"line": PNG})
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
 
 
 def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    page = report.write(OUTCOME, about(), tmp_path)[0].read_text()
+    page = report.write_report(OUTCOME, about(), tmp_path)[0].read_text()
     sources = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert len(sources) == 1
     assert sources[0].startswith("data:image/png;base64,")
@@ -79,7 +81,7 @@ def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_the_head_names_the_paper_the_corpus_and_every_option() -> None:
-    text = report.markdown(OUTCOME, about())
+    text = report.render_markdown(OUTCOME, about())
     for said in ("# A try", "Somebody 1999: Table 3", "12 documents", "seed 1, grams 1,2, fast true", "- A note."):
         assert said in text
 
@@ -87,13 +89,13 @@ def test_the_head_names_the_paper_the_corpus_and_every_option() -> None:
 def test_a_folder_that_cannot_be_made_is_told_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"out: .*file/out cannot be written"):
-        report.make_folder(tmp_path / "file" / "out")
+        report.create_folder(tmp_path / "file" / "out")
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "things.csv").mkdir()
     with pytest.raises(Unavailable, match=r"things\.csv: cannot be written"):
-        report.write(OUTCOME, about(), tmp_path)
+        report.write_report(OUTCOME, about(), tmp_path)
 
 
 SERIES = (Series(label="a", x=[0, 1, 2], y=[1, 3, 2], low=[0, 2, 1], high=[2, 4, 3]), Series(label="b", x=[1], y=[2]))
@@ -105,21 +107,21 @@ PLOTS = (
     Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES, levels={"so": 2}, y_range=(0, 5)),
     Plot(name="p", title="t", x_label="x", y_label="y", series=()),
     Plot(name="p", title="t", x_label="x", y_label="y", series=[Series(label="0", x=[0], y=[0])], y_scale="log"),
-    Grid(name="g", title="t", rows=["a", "b"], columns=["x", "y"], values=[[1, None], [0.5, 2]]),
-    Grid(name="g", title=NASTY, rows=["漢_$x", "$\\frac{$"], columns=["_", "y\n" * 99], values=[[1, 2], [3, 4]]),
+    Heatmap(name="g", title="t", rows=["a", "b"], columns=["x", "y"], values=[[1, None], [0.5, 2]]),
+    Heatmap(name="g", title=NASTY, rows=["漢_$x", "$\\frac{$"], columns=["_", "y\n" * 99], values=[[1, 2], [3, 4]]),
     Plot(name="p", title="$a", x_label="x^$", y_label="$y$$", series=[Series(label="_a$b$_\\q", x=[1], y=[1])]),
-    Grid(name="g", title="t", rows=["r"] * 30, columns=["c"] * 30, values=[[float(i)] * 30 for i in range(30)]),
+    Heatmap(name="g", title="t", rows=["r"] * 30, columns=["c"] * 30, values=[[float(i)] * 30 for i in range(30)]),
 )
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_every_kind_of_plot_is_drawn_and_always_the_same(plot: Plot | Grid) -> None:
-    picture = draw.png(plot)
+def test_every_kind_of_plot_is_drawn_and_always_the_same(plot: Plot | Heatmap) -> None:
+    picture = draw.draw_png(plot)
     assert picture.startswith(PNG)
-    assert draw.png(plot) == picture
+    assert draw.draw_png(plot) == picture
 
 
 def test_without_matplotlib_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draw, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'checkin-gate\[lab\]'"):
-        draw.need()
+        draw.require_matplotlib()

@@ -9,7 +9,7 @@ import pytest
 
 from gate.errors import ConfigError
 from gate.lab import roth_2011_paper as paper
-from gate.lab.experiment import Report, Table, quietly
+from gate.lab.experiment import ExperimentReport, Table, no_progress
 from gate.lab.roth_2011 import EXPERIMENT, Roth2011Options, drawn, run, with_works
 from gate.lab.roth_2011_scores import (
     OFFSETS,
@@ -20,8 +20,8 @@ from gate.lab.roth_2011_scores import (
     similarity_indexes,
     zones_of,
 )
-from gate.lab.scores import texts_of
-from gate.lab.truth import Documents
+from gate.lab.scores import normalise_in_batches
+from gate.lab.truth import Corpus
 
 DRAW = random.Random(1)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(500)]
@@ -32,10 +32,10 @@ def text(words: int) -> str:
     return " ".join(DRAW.choices(VOCABULARY, k=words))
 
 
-PLAIN = Documents("plain", [f"d{i}" for i in range(6)], [text(120) for _ in range(6)])
+PLAIN = Corpus("plain", [f"d{i}" for i in range(6)], [text(120) for _ in range(6)])
 
 
-def classics() -> Documents:
+def classics() -> Corpus:
     """Documents with the names of the paper's, of three works, and one that stands alone."""
     texts: dict[str, str] = {}
     for names in paper.ZONES.values():
@@ -43,15 +43,15 @@ def classics() -> Documents:
         texts |= {name: " ".join(own[i:]) for i, name in enumerate(names)}
     texts["Gettysburg"] = text(100)
     clusters = {name: zone for zone, names in paper.ZONES.items() for name in names}
-    return Documents("classics", list(texts), list(texts.values()), clusters=clusters)
+    return Corpus("classics", list(texts), list(texts.values()), clusters=clusters)
 
 
-def table(report: Report, name: str) -> Table:
+def table(report: ExperimentReport, name: str) -> Table:
     [found] = [one for one in report.tables if one.name == name]
     return found
 
 
-def hits_of(told: paper.Told) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.bool_]], Documents]:
+def hits_of(told: paper.PublishedResult) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.bool_]], Corpus]:
     """The paper's fifteen documents, and who is similar to whom inside its zones."""
     names = [name for zone in paper.ZONES.values() for name in zone] + ["class", "java", "log", "Gettysburg"]
     clusters = {name: zone for zone, own in paper.ZONES.items() for name in own}
@@ -60,11 +60,11 @@ def hits_of(told: paper.Told) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.b
         places = [names.index(name) for name in paper.ZONES[zone]]
         for i, row in zip(places, rows):
             hits[i, places] = [cell == "1" for cell in row]
-    return hits, Documents("paper", names, [""] * len(names), clusters=clusters)
+    return hits, Corpus("paper", names, [""] * len(names), clusters=clusters)
 
 
 @pytest.mark.parametrize("told", paper.TOP, ids=lambda told: f"{told.method}{told.variation}-{told.gram}")
-def test_the_papers_matrices_give_the_papers_counts(told: paper.Told) -> None:
+def test_the_papers_matrices_give_the_papers_counts(told: paper.PublishedResult) -> None:
     hits, documents = hits_of(told)
     found = scored(hits, zones_of(documents))
     assert (found.correct, found.false_negatives) == (told.correct, told.false_negatives)
@@ -95,7 +95,7 @@ def test_the_gates_own_rule_is_the_same_from_both_sides() -> None:
 def test_there_are_as_many_combinations_as_the_paper_has_but_for_words_of_characters() -> None:
     options = Roth2011Options()
     runs = list(zip(options.grams, options.windows))
-    found = similarity_indexes(list(texts_of(PLAIN.texts[:1])), runs, quietly)
+    found = similarity_indexes(list(normalise_in_batches(PLAIN.texts[:1])), runs, no_progress)
     assert len(found) == paper.COMBINATIONS - 16
     assert {one.tracked[:-1] for one in found} == {
         str(n + offset) for offset in OFFSETS.values() for n in range(1, 15) if n + offset != 13
@@ -104,7 +104,7 @@ def test_there_are_as_many_combinations_as_the_paper_has_but_for_words_of_charac
 
 
 def test_the_report_repeats_the_papers_tables_on_its_own_documents() -> None:
-    report = run(classics(), SHORT, quietly)
+    report = run(classics(), SHORT, no_progress)
     names = [one.name for one in report.tables]
     assert names[:5] == ["top", "expected_6", "expected_7", "expected_8", "paper_top"]
     assert sum(name.startswith("zone_") for name in names) == 3 * SHORT.top
@@ -117,7 +117,7 @@ def test_the_report_repeats_the_papers_tables_on_its_own_documents() -> None:
 
 
 def test_works_are_made_of_a_corpus_that_names_none() -> None:
-    report = run(PLAIN, SHORT, quietly)
+    report = run(PLAIN, SHORT, no_progress)
     assert "paper_top" not in [one.name for one in report.tables]
     assert any("names no works" in note for note in report.notes)
     made = with_works(PLAIN, 20, np.random.default_rng(1))
@@ -127,13 +127,13 @@ def test_works_are_made_of_a_corpus_that_names_none() -> None:
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
-    first, second = (run(PLAIN, SHORT, quietly) for _ in range(2))
+    first, second = (run(PLAIN, SHORT, no_progress) for _ in range(2))
     assert first == second
 
 
 def test_whole_works_are_drawn_of_a_large_corpus() -> None:
     ids = [f"w{i // 4}-{i % 4}" for i in range(40)]
-    many = Documents("many", ids, ["a b c"] * 40, clusters={name: name.split("-")[0] for name in ids})
+    many = Corpus("many", ids, ["a b c"] * 40, clusters={name: name.split("-")[0] for name in ids})
     some = drawn(many, 14, np.random.default_rng(1))
     assert len(some) == 12
     assert zones_of(some).sum() == 3 * 16
@@ -147,4 +147,4 @@ def test_runs_without_a_window_are_refused_before_any_work() -> None:
 
 def test_a_corpus_of_a_word_or_two_cannot_be_varied() -> None:
     with pytest.raises(ConfigError, match="nothing to vary"):
-        run(Documents("tiny", ["a"], ["one"]), SHORT, quietly)
+        run(Corpus("tiny", ["a"], ["one"]), SHORT, no_progress)

@@ -8,24 +8,24 @@ from msgspec.structs import replace
 
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
-from gate.lab.experiment import Found, Report, quietly
+from gate.lab.experiment import ExperimentReport, Proportion, no_progress
 from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, called, run, spread, variants
-from gate.lab.truth import Documents, words
+from gate.lab.truth import Corpus, words
 from tests.lab.lab_samples import strangers
 
 OPTIONS = Roth2013Options(controls=8, inserted=(5, 25), deleted=(10,))
 
 
 @pytest.fixture(scope="module")
-def measured() -> Report:
-    return run(strangers(10, words=400), OPTIONS, quietly)
+def measured() -> ExperimentReport:
+    return run(strangers(10, words=400), OPTIONS, no_progress)
 
 
-def rows(report: Report, name: str) -> list[dict[str, object]]:
+def rows(report: ExperimentReport, name: str) -> list[dict[str, object]]:
     return [dict(row) for one in report.tables if one.name == name for row in one.rows]
 
 
-def test_each_variant_has_a_row_for_each_way_that_words_can_change(measured: Report) -> None:
+def test_each_variant_has_a_row_for_each_way_that_words_can_change(measured: ExperimentReport) -> None:
     assert [(row["variant"], row["changed"]) for row in rows(measured, "variants")] == [
         ("dup", "nothing"),
         ("i_5", SCATTERED),
@@ -37,15 +37,15 @@ def test_each_variant_has_a_row_for_each_way_that_words_can_change(measured: Rep
     ]
 
 
-def test_a_duplicate_is_found_always_and_is_the_same_in_every_bit(measured: Report) -> None:
+def test_a_duplicate_is_found_always_and_is_the_same_in_every_bit(measured: ExperimentReport) -> None:
     duplicate = rows(measured, "variants")[0]
-    assert duplicate["found"] == Found(8, 8)
+    assert duplicate["found"] == Proportion(8, 8)
     assert (duplicate["lowest"], duplicate["highest"]) == (1.0, 1.0)
     for profile in ("roth-2013", "simhash", "standard"):
-        assert rows(measured, "profiles")[0][profile] == Found(8, 8)
+        assert rows(measured, "profiles")[0][profile] == Proportion(8, 8)
 
 
-def test_what_the_paper_says_stands_beside_the_variants_that_it_has(measured: Report) -> None:
+def test_what_the_paper_says_stands_beside_the_variants_that_it_has(measured: ExperimentReport) -> None:
     told = {str(row["variant"]): (row["paper, from"], row["paper, to"]) for row in rows(measured, "variants")}
     assert told == {
         "dup": (1.0, 1.0),
@@ -55,7 +55,7 @@ def test_what_the_paper_says_stands_beside_the_variants_that_it_has(measured: Re
     }
 
 
-def test_eighty_per_cent_are_twelve_bits(measured: Report) -> None:
+def test_eighty_per_cent_are_twelve_bits(measured: ExperimentReport) -> None:
     assert any("12 bits may differ" in note for note in measured.notes)
     assert [row["bits"] for row in rows(measured, "pairs")] == [0, 3, 6, 9, 12, 16, 19]
 
@@ -86,9 +86,9 @@ def test_a_variant_that_meets_its_original_and_is_not_like_enough_is_not_found()
 
 
 def test_one_document_is_enough() -> None:
-    assert rows(run(strangers(1), OPTIONS, quietly), "variants")[0]["found"] == Found(1, 1)
+    assert rows(run(strangers(1), OPTIONS, no_progress), "variants")[0]["found"] == Proportion(1, 1)
 
 
 def test_documents_without_words_are_refused() -> None:
     with pytest.raises(ConfigError, match="no document of dots has 2 words"):
-        run(Documents("dots", ["a", "b"], ["...", "one"]), OPTIONS, quietly)
+        run(Corpus("dots", ["a", "b"], ["...", "one"]), OPTIONS, no_progress)

@@ -13,22 +13,24 @@ from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
-from gate.lab.experiment import Found, quietly
-from gate.lab.planting import with_copies
+from gate.lab.experiment import Proportion, no_progress
+from gate.lab.planting import add_copies
 from gate.lab.scores import firsts, judged
-from gate.lab.truth import Documents
-from gate.lab.tune import Tuned, TuneOptions, check, choose, prove, ranked, toml, tune
-from gate.lab.tune_grid import RADII, Bench, Tried, Wanted, looks, measure, sure
+from gate.lab.truth import Corpus
+from gate.lab.tune import TuneOptions, TuningResult, check, choose, prove, ranked, render_toml, tune
+from gate.lab.tune_grid import RADII, GridEvaluator, ProfileTrial, TuningGoal, looks, measure, sure
 from tests.lab.lab_samples import strangers
 
-WANTED = Wanted(recall=0.9, at=0.8, precision=0.99, size=1000)
+WANTED = TuningGoal(recall=0.9, at=0.8, precision=0.99, size=1000)
 
 
-def tried(*, recall: int = 100, precise: int = 100, candidates: float = 1.0, size: int = 100, ms: float = 1.0) -> Tried:
-    return Tried(
+def tried(
+    *, recall: int = 100, precise: int = 100, candidates: float = 1.0, size: int = 100, ms: float = 1.0
+) -> ProfileTrial:
+    return ProfileTrial(
         profile=Profile(name="tuned"),
-        recall=Found(recall, 100),
-        precision=Found(precise, 100),
+        recall=Proportion(recall, 100),
+        precision=Proportion(precise, 100),
         met=100,
         candidates=candidates,
         size=size,
@@ -55,20 +57,20 @@ def test_the_budget_decides_what_is_cheapest(budget: str, first: str) -> None:
 
 
 def test_a_recall_of_few_cases_counts_for_less() -> None:
-    assert sure(Found(0, 0)) == 0.0
-    assert sure(Found(19, 20)) < sure(Found(190, 200)) < sure(Found(1900, 2000)) < 0.95
-    assert sure(Found(20, 20)) < 1.0
+    assert sure(Proportion(0, 0)) == 0.0
+    assert sure(Proportion(19, 20)) < sure(Proportion(190, 200)) < sure(Proportion(1900, 2000)) < 0.95
+    assert sure(Proportion(20, 20)) < 1.0
 
 
 @pytest.fixture(scope="module")
-def documents() -> Documents:
-    return with_copies(strangers(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
+def documents() -> Corpus:
+    return add_copies(strangers(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
 
 
-def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Documents) -> None:
+def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Corpus) -> None:
     """Of every method: what meets, what is found and what is false are those of the profile run by itself."""
     found = list(measure(documents, Profile(name="tuned"), WANTED))
-    kinds = {one.profile.method: one for one in found if one.recall.found}
+    kinds = {one.profile.method: one for one in found if one.recall.count}
     assert set(kinds) == {"simhash", "minhash", "hybrid"}
     for one in (*kinds.values(), found[0], found[len(RADII) + 2]):
         again, run = prove(documents, one.profile, WANTED), judged(documents, one.profile)
@@ -76,7 +78,7 @@ def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Documents
         assert int(firsts(documents, run.left, run.right).sum()) == one.met, one.profile
 
 
-def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Documents) -> None:
+def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Corpus) -> None:
     banded = [one for one in measure(documents, Profile(name="tuned"), WANTED) if one.profile.resemblance is not None]
     for one in banded[:6]:
         assert sure(one.recall) >= WANTED.recall
@@ -84,10 +86,10 @@ def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Docum
         assert sure(prove(documents, higher, WANTED).recall) < WANTED.recall
 
 
-def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(documents: Documents) -> None:
+def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(documents: Corpus) -> None:
     """With one band of many rows next to nothing meets but by its fingerprint."""
     profile = Profile(name="tuned", method="minhash", bins=64, bands=1, rows=8)
-    bench = Bench(documents, WANTED)
+    bench = GridEvaluator(documents, WANTED)
     bodies, seconds = bench.signed(profile)
     met = bench.met(profile, bodies, seconds)
     prints = bench.near(Profile(name="tuned", method="simhash", resemblance=None, radius=12))
@@ -99,21 +101,21 @@ def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(
     assert pairs == set(zip(run.left[among].tolist(), run.right[among].tolist(), strict=True))
 
 
-def test_one_that_was_lucky_is_passed_over_for_the_next_that_holds_on_other_edits(documents: Documents) -> None:
+def test_one_that_was_lucky_is_passed_over_for_the_next_that_holds_on_other_edits(documents: Corpus) -> None:
     lucky = replace(tried(), profile=Profile(name="tuned", resemblance=0.85))
     solid = replace(tried(), profile=Profile(name="tuned", resemblance=0.6))
-    best, again, reached = choose([lucky, solid], [lucky, solid], documents, WANTED, quietly)
+    best, again, reached = choose([lucky, solid], [lucky, solid], documents, WANTED, no_progress)
     assert (best, reached) == (solid, True)
     assert again == prove(documents, solid.profile, WANTED)
-    assert not choose([lucky], [lucky], documents, WANTED, quietly)[2]
+    assert not choose([lucky], [lucky], documents, WANTED, no_progress)[2]
 
 
-def test_versions_of_one_work_are_no_strangers(documents: Documents) -> None:
+def test_versions_of_one_work_are_no_strangers(documents: Corpus) -> None:
     loose = Profile(name="tuned", method="minhash", bins=64, bands=32, rows=2)
     apart = replace(documents, clusters={})
     counts = []
     for some in (documents, apart):
-        bench = Bench(some, WANTED)
+        bench = GridEvaluator(some, WANTED)
         met = bench.met(loose, *bench.signed(loose))
         low = met.only(met.pairs.jaccard < 0.5)
         counts.append((bench.tried(loose, low, 0.0).candidates, len(low.measure)))
@@ -129,20 +131,20 @@ def test_every_way_of_looking_is_a_profile_that_works() -> None:
 
 
 @pytest.fixture(scope="module")
-def tuned() -> Tuned:
-    return tune(strangers(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), quietly)
+def tuned() -> TuningResult:
+    return tune(strangers(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), no_progress)
 
 
-def test_the_chosen_profile_reaches_on_fresh_edits_what_was_asked_for(tuned: Tuned) -> None:
+def test_the_chosen_profile_reaches_on_fresh_edits_what_was_asked_for(tuned: TuningResult) -> None:
     assert tuned.reached
-    fresh = with_copies(strangers(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
+    fresh = add_copies(strangers(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
     again = prove(fresh, tuned.profile, WANTED)
     assert (again.recall.share or 0.0) >= 0.85  # other documents, fewer cases
     assert again.precision.share == 1.0
 
 
-def test_the_file_holds_the_profile_its_reasons_and_the_curve(tuned: Tuned) -> None:
-    text = toml(tuned)
+def test_the_file_holds_the_profile_its_reasons_and_the_curve(tuned: TuningResult) -> None:
+    text = render_toml(tuned)
     values = tomllib.loads(text)
     assert values["gram"] == tuned.profile.gram
     assert values["resemblance"] == tuned.profile.resemblance
@@ -154,25 +156,25 @@ def test_the_file_holds_the_profile_its_reasons_and_the_curve(tuned: Tuned) -> N
 
 def test_the_same_seed_chooses_the_same_profile_where_time_does_not_decide() -> None:
     options = TuneOptions(recall=0.9, copies=100, documents=40, budget="bytes")
-    first, again = (tune(strangers(40, words=60), options, quietly).profile for _ in range(2))
+    first, again = (tune(strangers(40, words=60), options, no_progress).profile for _ in range(2))
     assert first == again
 
 
 def test_what_nothing_reaches_is_said_and_the_best_is_told_all_the_same() -> None:
-    best = tune(strangers(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), quietly)
+    best = tune(strangers(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), no_progress)
     assert not best.reached
     assert any("None of the" in reason for reason in best.reasons)
 
 
 def test_too_few_texts_to_plant_anything_in_are_refused() -> None:
     with pytest.raises(ConfigError, match="only 0 copies with J from"):
-        tune(Documents("short", ["a", "b"], ["one two", "three four"]), TuneOptions(copies=50), quietly)
+        tune(Corpus("short", ["a", "b"], ["one two", "three four"]), TuneOptions(copies=50), no_progress)
 
 
 def test_if_no_words_can_be_told_apart_the_reason_is_told_with_it() -> None:
-    runs = Documents("javanese", [*map(str, range(9))], ["ꦧꦱꦗꦮ" * (60 + n) for n in range(9)])
+    runs = Corpus("javanese", [*map(str, range(9))], ["ꦧꦱꦗꦮ" * (60 + n) for n in range(9)])
     with pytest.raises(ConfigError, match="cannot tell words apart") as caught:
-        tune(runs, TuneOptions(copies=50), quietly)
+        tune(runs, TuneOptions(copies=50), no_progress)
     assert len(caught.value.problems) > 1
 
 
@@ -202,12 +204,12 @@ def test_very_short_documents_are_warned_of() -> None:
 
 
 def test_scripts_whose_letters_are_words_are_told_and_longer_grams_tried() -> None:
-    found = cautions(Documents("thai", ["a"], ["ภาษาไทยไม่เว้นวรรคระหว่างคำ" * 10]))
+    found = cautions(Corpus("thai", ["a"], ["ภาษาไทยไม่เว้นวรรคระหว่างคำ" * 10]))
     assert found.spaceless
     assert any("each letter counts as a word" in told for told in found.told)
 
 
 def test_a_script_that_the_gate_cannot_cut_is_named() -> None:
-    found = cautions(Documents("javanese", ["a"], ["ꦧꦱꦗꦮ" * 60]))
+    found = cautions(Corpus("javanese", ["a"], ["ꦧꦱꦗꦮ" * 60]))
     assert not found.spaceless
     assert any("cannot tell words apart" in told and "Javanese" in told for told in found.told)

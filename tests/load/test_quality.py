@@ -19,21 +19,21 @@ from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.index.protocol.batch_order import alike_within
-from gate.lab.corpora import read
-from gate.lab.experiment import Found
+from gate.lab.corpora import read_folder
+from gate.lab.experiment import Proportion
 from gate.lab.scores import (
     BANDS,
     EQUAL,
-    Candidates,
+    DocumentPairs,
     PairScores,
-    by_band,
     cut,
-    meetings,
-    pairwise,
+    find_candidates,
     planned,
+    recall_by_band,
+    score_profile,
     sign,
 )
-from gate.lab.truth import LEAST, Documents, Label, disagreements
+from gate.lab.truth import LEAST, Corpus, PairLabel, disagreements
 from load.corpus import Recipe
 from load.quality import planted
 from load.quality_stream import StreamScores, best_before, stream
@@ -48,8 +48,8 @@ LENIENT = replace(STANDARD, name="lenient", resemblance=0.1, min_features=1, row
 FIVE = ("a b c d e f g h", "a b c d e f g x", "A, b: c (d) e\nf g H!", "b c d e f g", "v w x y z")
 
 
-def documents(*texts: str) -> Documents:
-    return Documents("hand-made", [f"d{i}" for i in range(len(texts))], texts)
+def documents(*texts: str) -> Corpus:
+    return Corpus("hand-made", [f"d{i}" for i in range(len(texts))], texts)
 
 
 def pairs_of(found: object) -> dict[tuple[int, int], float]:
@@ -96,11 +96,11 @@ def test_labels_are_read_from_any_file_that_has_them_and_disagreement_is_counted
     (tmp_path / "ref_pairs.tsv").write_text("a\tb\tjaccard_w3\nd0\td1\t0.7143\nd0\td3\t0.6667\nd3\td4\t0.5\n")
     (tmp_path / "exact_groups.tsv").write_text("id\tgroup\nd0\td0\nd2\td0\n")
     (tmp_path / "clusters.tsv").write_text("id\tcluster\nd0\tx\n")
-    five = read(tmp_path)
+    five = read_folder(tmp_path)
     assert five.labels == [("d2", "d0", 1.0), ("d0", "d1", 0.7143), ("d0", "d3", 0.6667), ("d3", "d4", 0.5)]
     assert five.clusters == {"d0": "x"}
     assert disagreements(five) == 1
-    assert disagreements(dataclasses.replace(five, labels=[*five.labels, Label("d0", "unknown", 0.9)])) == 2
+    assert disagreements(dataclasses.replace(five, labels=[*five.labels, PairLabel("d0", "unknown", 0.9)])) == 2
 
 
 def test_paragraphs_are_cut_out_by_length_and_each_once() -> None:
@@ -115,9 +115,9 @@ def test_paragraphs_are_cut_out_by_length_and_each_once() -> None:
 
 def test_recall_by_band_is_the_share_of_the_true_pairs_that_were_found() -> None:
     five = documents(*FIVE)
-    found = Candidates(np.array([0, 1, 3]), np.array([1, 3, 4]), np.array([5 / 7, 4 / 6, 0.0]))
-    shares = by_band(five, found)
-    assert {band: (share.found, share.of) for band, share in shares.items() if share.of} == {
+    found = DocumentPairs(np.array([0, 1, 3]), np.array([1, 3, 4]), np.array([5 / 7, 4 / 6, 0.0]))
+    shares = recall_by_band(five, found)
+    assert {band: (share.count, share.total) for band, share in shares.items() if share.total} == {
         ".7 - .8": (1, 1),
         ".6 - .7": (1, 2),
     }
@@ -134,19 +134,19 @@ def test_only_an_accepted_document_counts_for_those_that_come_later() -> None:
 def test_a_share_is_shown_rounded_down_with_its_count() -> None:
     assert per_cent(99_996 / 100_000) == "99.99"
     assert per_cent(1.0) == "100.00"
-    assert shown(Found(1, 3)) == "33.33 (3)"
-    assert shown(Found(0, 0)) == "-"
-    assert Found(0, 0).share is None
+    assert shown(Proportion(1, 3)) == "33.33 (3)"
+    assert shown(Proportion(0, 0)) == "-"
+    assert Proportion(0, 0).share is None
 
 
 def test_a_missed_target_says_by_how_much() -> None:
-    none = dict.fromkeys((EQUAL, *BANDS), Found(0, 0))
-    called = none | {">= .9": Found(98, 100), ".8 - .9": Found(99, 100)}
-    precise = Found(999, 1000)
+    none = dict.fromkeys((EQUAL, *BANDS), Proportion(0, 0))
+    called = none | {">= .9": Proportion(98, 100), ".8 - .9": Proportion(99, 100)}
+    precise = Proportion(999, 1000)
     pairs = PairScores(
         documents=9, met=called, called=called, planned={}, candidates=0, strangers=0, precise=precise, strict=precise
     )
-    flagged = StreamScores(documents=9, flagged=none, precise=Found(0, 2), named=Found(0, 0))
+    flagged = StreamScores(documents=9, flagged=none, precise=Proportion(0, 2), named=Proportion(0, 0))
     rows = target_table(STANDARD, {"set": pairs}, {"set": flagged}).rows
     assert [row["outcome"] for row in rows] == ["missed by 1.90", "reached", "reached", "missed by 2"]
 
@@ -155,18 +155,18 @@ def test_meetings_called_alike_are_those_that_the_gate_finds_in_one_batch() -> N
     some = planted(200, seed=3)
     method = method_of(STANDARD)
     bodies = sign(method, some.texts)
-    left, right = meetings(method, bodies)
+    left, right = find_candidates(method, bodies)
     earlier = alike_within(method, STANDARD, bodies)
     assert (left < right).all()
     assert {(i, j) for j, those in enumerate(earlier) for i in those} <= set(zip(left.tolist(), right.tolist()))
     firsts = {i for i, first in enumerate(some.first_equal.tolist()) if first == i}
     expected = sum(len(those & firsts) for j, those in enumerate(earlier) if j in firsts)
-    assert pairwise(some, STANDARD).precise.of == expected > 50
+    assert score_profile(some, STANDARD).precise.total == expected > 50
 
 
 def test_pairs_below_half_that_are_called_alike_are_false() -> None:
-    score = pairwise(documents("a b c d e f g h", "a b c d e v w x y z", "k l m n o p q r"), LENIENT)
-    assert score.precise == Found(0, 1)  # abc bcd cde of eleven
+    score = score_profile(documents("a b c d e f g h", "a b c d e v w x y z", "k l m n o p q r"), LENIENT)
+    assert score.precise == Proportion(0, 1)  # abc bcd cde of eleven
     assert score.strangers == score.candidates >= 1
 
 
@@ -183,28 +183,28 @@ def test_in_the_stream_a_copy_counts_against_what_was_accepted_and_a_stranger_th
     edited = base.replace("word59", "other")
     half = " ".join([*base.split()[:40], *(f"new{i}" for i in range(40))])  # 38 of 58 + 40 shingles: J = .39
     score = stream(documents(base, edited, base.upper(), half), LENIENT)
-    assert score.flagged[">= .9"] == Found(1, 1)
-    assert score.flagged[EQUAL] == Found(1, 1)
-    assert score.precise == Found(2, 3)
-    assert score.named == Found(2, 3)
+    assert score.flagged[">= .9"] == Proportion(1, 1)
+    assert score.flagged[EQUAL] == Proportion(1, 1)
+    assert score.precise == Proportion(2, 3)
+    assert score.named == Proportion(2, 3)
 
 
 # What `standard` was chosen for. The corpus is seeded and nothing else is random, so these are no estimates.
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Documents:
+def corpus() -> Corpus:
     return planted(1_200, seed=1)
 
 
-def least(found: dict[str, Found], band: str) -> float:
+def least(found: dict[str, Proportion], band: str) -> float:
     share = found[band]
-    assert share.of >= 50, "the corpus has too few such pairs to tell"
-    return share.found / share.of
+    assert share.total >= 50, "the corpus has too few such pairs to tell"
+    return share.count / share.total
 
 
-def test_standard_finds_and_calls_alike_what_it_should_over_all_pairs(corpus: Documents) -> None:
-    score = pairwise(corpus, STANDARD)
+def test_standard_finds_and_calls_alike_what_it_should_over_all_pairs(corpus: Corpus) -> None:
+    score = score_profile(corpus, STANDARD)
     assert least(score.called, EQUAL) == 1.0
     assert least(score.called, ">= .9") >= 0.999
     assert least(score.called, ".8 - .9") >= 0.99
@@ -216,7 +216,7 @@ def test_standard_finds_and_calls_alike_what_it_should_over_all_pairs(corpus: Do
     assert score.strangers / score.documents < 0.1
 
 
-def test_standard_flags_what_it_should_in_the_stream(corpus: Documents) -> None:
+def test_standard_flags_what_it_should_in_the_stream(corpus: Corpus) -> None:
     score = stream(corpus, STANDARD)
     assert least(score.flagged, EQUAL) == 1.0
     assert least(score.flagged, ">= .9") >= 0.999
@@ -228,7 +228,7 @@ def test_standard_flags_what_it_should_in_the_stream(corpus: Documents) -> None:
 
 def test_standard_finds_near_duplicates_of_short_texts() -> None:
     short = planted(1_500, 2, Recipe(words=24, copies=0.3, exact=0.0, parts=0.3, part_shares=(0.8, 0.9, 0.95)))
-    score = pairwise(short, STANDARD)
+    score = score_profile(short, STANDARD)
     assert least(score.called, ".8 - .9") >= 0.99
     assert least(score.called, ".7 - .8") >= 0.9
     assert score.precise.share == 1.0
@@ -237,19 +237,19 @@ def test_standard_finds_near_duplicates_of_short_texts() -> None:
 @pytest.mark.parametrize("profile", [BUILT_IN[name] for name in ("standard", "minhash", "simhash")], ids=str)
 def test_strangers_do_not_match(profile: Profile) -> None:
     strangers = planted(600, 4, Recipe(copies=0.0, exact=0.0, parts=0.0))
-    assert pairwise(strangers, profile).precise.of == 0
-    assert stream(strangers, profile).precise.of == 0
+    assert score_profile(strangers, profile).precise.total == 0
+    assert stream(strangers, profile).precise.total == 0
 
 
-def test_simhash_calls_nothing_alike_that_is_not_and_finds_some_of_the_nearest(corpus: Documents) -> None:
-    score = pairwise(corpus, BUILT_IN["simhash"])
+def test_simhash_calls_nothing_alike_that_is_not_and_finds_some_of_the_nearest(corpus: Corpus) -> None:
+    score = score_profile(corpus, BUILT_IN["simhash"])
     assert score.precise.share == 1.0
     assert least(score.called, EQUAL) == 1.0
     assert least(score.called, ">= .9") >= 0.3
 
 
-def test_the_plan_keeps_what_it_says_of_the_candidates(corpus: Documents) -> None:
-    score = pairwise(corpus, STANDARD)
+def test_the_plan_keeps_what_it_says_of_the_candidates(corpus: Corpus) -> None:
+    score = score_profile(corpus, STANDARD)
     for band in BANDS:
         assert score.planned[band] == pytest.approx(least(score.met, band), abs=0.06)
 
@@ -298,4 +298,4 @@ def test_a_wrong_argument_is_refused_before_any_work(arguments: list[str], said:
 def test_a_line_that_is_no_document_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "b"}\n' + line)
     with pytest.raises(ConfigError, match="line 2"):
-        read(tmp_path)
+        read_folder(tmp_path)

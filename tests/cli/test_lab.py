@@ -1,4 +1,4 @@
-"""`gate lab` and `gate tune` as people meet them: files, words on the terminal, exit codes."""
+"""`gate lab`: files, messages on the terminal, exit codes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from gate.cli import main, show
 from gate.cli.lab import Bar, corpus_of, options_of
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
-from gate.errors import ConfigError
-from gate.lab.experiment import Experiment, Options, Report
+from gate.lab.experiment import ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
-from gate.lab.truth import Documents
 from tests.lab.lab_samples import folder_of, strangers
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -43,11 +41,6 @@ def test_every_experiment_is_listed_with_what_it_repeats() -> None:
         assert one.name in listed
         assert one.repeats in listed
     assert [json.loads(line)["name"] for line in gate("lab", "--list", "--json").stdout.splitlines()] == [*EXPERIMENTS]
-
-
-def test_every_experiment_is_in_the_documentation() -> None:
-    told = (Path(__file__).parents[2] / "docs" / "lab.md").read_text()
-    assert all(f"| `{one.name}` |" in told for one in EXPERIMENTS.values())
 
 
 @pytest.mark.parametrize("name", [*EXPERIMENTS])
@@ -123,14 +116,6 @@ def test_several_wrong_options_are_told_at_once(notes: Path) -> None:
     assert [line.split()[1] for line in done.stderr.splitlines()] == ["--seed:", "--similarity:", "--gram:"]
 
 
-def test_an_experiment_that_needs_labels_says_how_to_give_them() -> None:
-    spec = Experiment(
-        name="known", title="t", paper="-", repeats="r", run=lambda c, o, p: Report(tables=[]), needs_labels=True
-    )
-    with pytest.raises(ConfigError, match="labels: known compares with known truth, and two has none"):
-        spec.admit(Documents("two", ["a", "b"], ["x", "y"]))
-
-
 def test_a_file_that_is_no_text_is_left_out_and_told(notes: Path) -> None:
     (notes / "picture.png").write_bytes(b"\x89PNG\0")
     assert len(corpus_of(notes)) == 6
@@ -173,7 +158,7 @@ def test_a_bar_is_gone_when_its_work_is_done_or_left() -> None:
         assert not bars.tasks
 
 
-class Some(Options, frozen=True, kw_only=True):
+class Some(ExperimentOptions, frozen=True, kw_only=True):
     sizes: Annotated[tuple[int, ...], Meta(description="Sizes.")] = (1,)
     fast: bool = False
     profiles: tuple[Profile, ...] = ()
@@ -184,51 +169,3 @@ def test_flags_become_options_of_the_right_type() -> None:
     expected = Some(sizes=(3, 4, 5), fast=True, profiles=(BUILT_IN["simhash"], BUILT_IN["standard"]), seed=9)
     assert options_of(Some, given) == expected
     assert options_of(Some, {"sizes": None}) == Some()
-
-
-@pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
-    folder = tmp_path_factory.mktemp("tune")
-    notes = folder_of(strangers(40, words=80), folder / "notes")
-    out = folder / "out"
-    options = ("--recall", ".9", "--at", ".8", "--copies", "100", "--budget", "bytes", "--name", "mine")
-    return out, gate("tune", notes, "--out", out, *options)
-
-
-def test_tuning_writes_a_profile_that_a_check_can_use(tuned: tuple[Path, Result], notes: Path) -> None:
-    out, done = tuned
-    assert done.exit_code == 0, done.stderr
-    assert f"--profile {out / 'mine.toml'}" in done.stdout
-    assert {"report.html", "curve.png", "price.png", "tried.csv"} <= {path.name for path in out.iterdir()}
-    checked = gate("check", notes, "--profile", out / "mine.toml", "--json")
-    assert checked.exit_code == 0, checked.stderr
-    assert {json.loads(line)["profile"] for line in checked.stdout.splitlines()} == {"mine@1"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nowhere"], "corpus: there is no nowhere"),
-        (["notes", "--recall", "1.5"], "--recall: '1.5' is not allowed; give a number above 0 and below 1"),
-        (["notes", "--at", ".2"], "--at: '.2' is not allowed; give a number at least 0.5 and at most 0.95"),
-        (["notes", "--budget", "money"], "--budget: 'money' is not allowed; choose one of"),
-        (["notes", "--name", "My Profile"], "--name: 'My Profile' is not allowed"),
-        (["notes", "--precision", ".1"], "--precision: below .5"),
-        (["notes"], "corpus: notes has 1 document; tune needs 2 or more"),
-    ],
-)
-def test_what_cannot_be_tuned_is_refused_before_any_work(empty_folder: Path, arguments: list[str], said: str) -> None:
-    (empty_folder / "notes").mkdir()
-    (empty_folder / "notes" / "a.txt").write_text("one")
-    done = gate("tune", *arguments)
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert not (empty_folder / "tuned").exists()
-
-
-def test_if_nothing_reaches_the_aim_the_exit_code_tells(tmp_path: Path) -> None:
-    notes = folder_of(strangers(40, words=60), tmp_path / "notes")
-    done = gate("tune", notes, "--out", tmp_path / "out", "--at", ".5", "--recall", ".999", "--copies", "100")
-    assert done.exit_code == 1
-    assert "no profile reached what was asked for" in done.stderr
-    assert (tmp_path / "out" / "tuned.toml").is_file()
