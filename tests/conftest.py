@@ -1,10 +1,10 @@
-"""What all tests share: no setting of the machine reaches them, slow machines fail no property, a broker is at hand."""
+"""Fixtures that all tests share: a clean environment, real servers, and the markers of tests that start servers."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.brokers import KafkaServer, TopicFactory, kafka_server
-from tests.support.servers import RedisServer, redis_server
+from tests.support.servers import MARKERS_VARIABLE, RedisCluster, RedisServer, redis_cluster, redis_server
 from tests.support.stage import Stage
 
-# Suites that several test modules share tell what went wrong as plainly as the modules do.
+# Contract suites that several test modules share get pytest's detailed assertion messages, as test modules do.
 pytest.register_assert_rewrite(
     "tests.index.bucket_contract",
     "tests.index.corrupted_index",
@@ -23,16 +23,16 @@ pytest.register_assert_rewrite(
     "tests.index.store_contract",
 )
 
-# Whoever is begun in the background of a shell ignores Ctrl-C, and so would every command that a test interrupts.
+# A process that a shell started in the background ignores SIGINT, and so would every command that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Shared cores stall now and then; a property is about its answer, not about the time of one example.
+# Shared cores stall now and then: a property is about the result, not about the time of one example.
 settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 settings.load_profile("gate")
 
 # A test that uses one of these fixtures, directly or through another fixture, gets the marker of the server.
-SERVER_FIXTURES = {"kafka": "kafka", "shared_redis": "redis"}
+SERVER_FIXTURES = {"kafka": "kafka", "shared_redis": "redis", "shared_redis_cluster": "redis"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
@@ -43,17 +43,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(SERVER_FIXTURES[fixture])
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Publish the markers of the running test: `require_program` starts only the servers that they name."""
+    os.environ[MARKERS_VARIABLE] = " ".join(marker.name for marker in item.iter_markers())
+    try:
+        return (yield)
+    finally:
+        del os.environ[MARKERS_VARIABLE]
+
+
 @pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GATE_ variable in a developer's shell must not decide what a test sees."""
+def no_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the GATE_ variables of a developer's shell: a test sees only the settings that it gives."""
     for name in [name for name in os.environ if name.startswith("GATE_")]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory: no gate.toml of a developer reaches a command that is run there."""
-    folder = tmp_path_factory.mktemp("here")
+    """An empty working directory, so that no gate.toml of a developer is read."""
+    folder = tmp_path_factory.mktemp("empty")
     monkeypatch.chdir(folder)
     return folder
 
@@ -67,28 +77,34 @@ def kafka() -> Iterator[KafkaServer]:
 
 @pytest.fixture
 def topic_factory(kafka: KafkaServer, request: pytest.FixtureRequest) -> TopicFactory:
-    """Names of topics and groups that nobody else uses."""
+    """Creates topics, and names groups, that no other test uses."""
     return TopicFactory(kafka.brokers, request.node.name)
 
 
 @pytest.fixture(scope="session")
 def shared_redis() -> Iterator[RedisServer]:
-    """A real Redis, one in each process, for tests that do not stop it and use names of their own."""
-    with redis_server("--appendonly", "yes", "--appendfsync", "always") as server:
+    """A real Redis, one per test process, for tests that do not stop it and use key names of their own."""
+    with redis_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def shared_redis_cluster() -> Iterator[RedisCluster]:
+    """A real Redis Cluster of three masters, one per test process, for tests that use key names of their own."""
+    with redis_cluster(3) as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def stage(topic_factory: TopicFactory, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
-    """Topics of a test, and the workers on them; the index is a file unless one is named."""
-    made: list[Stage] = []
+    """Creates topics with workers on them; the index is an SQLite file unless one is given."""
+    stages: list[Stage] = []
 
     def make(index: str | None = None, **options: Any) -> Stage:
-        made.append(
-            Stage.fresh(topic_factory, tmp_path / str(len(made)), index or str(tmp_path / "index.sqlite"), **options)
-        )
-        return made[-1]
+        folder, default = tmp_path / str(len(stages)), str(tmp_path / "index.sqlite")
+        stages.append(Stage.fresh(topic_factory, folder, index or default, **options))
+        return stages[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for made in stages:
+        made.close()

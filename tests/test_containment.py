@@ -17,20 +17,13 @@ from gate.index.scan import Walkable
 from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault
-from tests.support.servers import redis_server
 
 NUMBERS = count()
 Open = Callable[..., Gate]
 WINDOWED = ["mod-n", "min-n", "sketch-n", "bsw-n", "bsw-n-plain", "containment"]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with redis_server() as made:
-        yield made.url
-
-
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("redis", marks=pytest.mark.redis)])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Open a gate on an empty index of the backend of the test."""
     gates: list[Gate] = []
@@ -42,7 +35,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         if request.param == "sqlite":
             index = tmp_path / f"{own.name}.gate"
         elif request.param == "redis":
-            index = request.getfixturevalue("server")
+            index = request.getfixturevalue("shared_redis").url
         gates.append(Gate(own, index=index, **more))  # type: ignore[arg-type]
         return gates[-1]
 

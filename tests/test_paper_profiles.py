@@ -13,7 +13,6 @@ import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Profile, Verdict
 from gate.index.tools.audit import audit
-from tests.support.servers import redis_server
 
 NUMBERS = count()
 Open = Callable[[Profile], Gate]
@@ -21,13 +20,7 @@ Open = Callable[[Profile], Gate]
 HELLOS = Profile(name="hellos", method="simindex", gram=1, si_method=1, min_features=1, resemblance=0.7)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with redis_server() as made:
-        yield made.url
-
-
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("redis", marks=pytest.mark.redis)])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Open a gate on an empty index of the backend of the test."""
     gates: list[Gate] = []
@@ -38,7 +31,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         if request.param == "sqlite":
             index = tmp_path / f"{own.name}.gate"
         elif request.param == "redis":
-            index = request.getfixturevalue("server")
+            index = request.getfixturevalue("shared_redis").url
         gates.append(Gate(own, index=index))
         return gates[-1]
 

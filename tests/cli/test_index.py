@@ -60,7 +60,7 @@ def server() -> Iterator[RedisServer]:
         yield started
 
 
-@pytest.fixture(params=["sqlite", "redis"])
+@pytest.fixture(params=["sqlite", pytest.param("redis", marks=pytest.mark.redis)])
 def new(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[str, ...]]:
@@ -110,6 +110,7 @@ def test_info_counts_and_weighs_what_is_there(index: tuple[str, ...]) -> None:
     assert "per document" in shown
 
 
+@pytest.mark.redis
 def test_a_command_that_needs_an_index_in_redis_makes_none(server: RedisServer) -> None:
     for command in (("index", "info"), ("index", "verify"), ("delete", "a"), ("explain", "a"), ("index", "export")):
         result = gate(*command, "--index", server.url, "--profile", "simhash", GATE_REDIS_PASSWORD=HUSH)
@@ -119,6 +120,7 @@ def test_a_command_that_needs_an_index_in_redis_makes_none(server: RedisServer) 
         assert not client.keys("gate:simhash@1:*")
 
 
+@pytest.mark.redis
 def test_a_refused_password_is_told_and_not_shown(server: RedisServer) -> None:
     url = server.url.replace("redis://", "redis://gate:battery-staple@")
     for command in (("index", "info"), ("run",), ("config",)):
@@ -128,6 +130,7 @@ def test_a_refused_password_is_told_and_not_shown(server: RedisServer) -> None:
     assert gate("index", "info", "--index", "redis://127.0.0.1:1/0").exit_code == 3
 
 
+@pytest.mark.redis
 def test_the_password_in_a_url_opens_the_index(server: RedisServer) -> None:
     Path("own.toml").write_text('base = "standard"')
     url = server.url.replace("redis://", f"redis://:{HUSH}@")
@@ -140,6 +143,7 @@ def test_the_password_in_a_url_opens_the_index(server: RedisServer) -> None:
     assert HUSH not in result.output
 
 
+@pytest.mark.redis
 def test_a_rotation_forgets_what_came_before_the_last_one(server: RedisServer, in_a_file: tuple[str, ...]) -> None:
     Path("turning.toml").write_text('base = "standard"')
     options = ("--index", server.url, "--profile", "turning.toml")

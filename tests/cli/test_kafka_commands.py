@@ -405,11 +405,13 @@ def as_user(name: str, password: str, server: KafkaServer, authority: Path, *com
     return ended.returncode, ended.stdout + ended.stderr
 
 
+@pytest.mark.kafka
 def test_whom_the_broker_knows_and_allows_is_let_in(guarded: KafkaServer, certified: Certificates) -> None:
     assert as_user("admin", "sesame", guarded, certified.authority, "topics", "create")[0] == 0
     assert as_user("admin", "sesame", guarded, certified.authority, "lag", "--max", "0")[0] == 0
 
 
+@pytest.mark.kafka
 @pytest.mark.parametrize(
     ("name", "password", "command"),
     [
@@ -430,6 +432,7 @@ def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(
     assert "Traceback" not in said
 
 
+@pytest.mark.kafka
 def test_a_broker_that_cannot_show_a_trusted_certificate_is_told(guarded: KafkaServer, tmp_path: Path) -> None:
     code, said = as_user("admin", "sesame", guarded, certificates(tmp_path).authority, "lag")
     assert code == 2
@@ -437,6 +440,7 @@ def test_a_broker_that_cannot_show_a_trusted_certificate_is_told(guarded: KafkaS
     assert "sesame" not in said
 
 
+@pytest.mark.kafka
 def test_a_broker_that_wants_tls_and_a_password_and_gets_neither_is_told(guarded: KafkaServer) -> None:
     result = gate("lag", "--kafka", guarded.brokers, "--set", "kafka_request_timeout_seconds=2")
     assert result.exit_code == 3

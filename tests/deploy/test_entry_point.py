@@ -17,6 +17,8 @@ from tests.support.brokers import TopicFactory
 from tests.support.servers import RedisServer, redis_server
 from tests.support.stage import Sent, Stage, Worker
 
+pytestmark = pytest.mark.redis
+
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:

@@ -22,6 +22,8 @@ from tests.support.brokers import TopicFactory
 from tests.support.servers import RedisServer, free_ports, redis_server, require_program, wait_until
 from tests.support.stage import Sent, Stage
 
+pytestmark = [pytest.mark.prometheus, pytest.mark.redis]
+
 PATIENCE_SECONDS = 90.0
 WINDOW = "10s"  # of rates: ten scrapes
 

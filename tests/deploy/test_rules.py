@@ -19,10 +19,12 @@ def promtool(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.prometheus
 def test_the_configuration_and_its_rules_are_valid() -> None:
     assert "SUCCESS" in promtool("check", "config", "prometheus.yml")
 
 
+@pytest.mark.prometheus
 def test_rules_say_what_they_are_meant_to_say() -> None:
     assert "SUCCESS" in promtool("test", "rules", "tests/rules.yml")
 

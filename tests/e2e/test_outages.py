@@ -30,6 +30,7 @@ def numbered(count: int, begin: int = 0) -> list[Sent]:
     return [Sent.of(f"d{n}", f"{n} " * 20 + TEXT + f" {n}" * 20) for n in range(begin, begin + count)]
 
 
+@pytest.mark.redis
 def test_while_the_index_is_away_the_gate_waits_stays_in_the_group_and_says_so(
     stage: Staging, own_redis: RedisServer
 ) -> None:
@@ -49,6 +50,7 @@ def test_while_the_index_is_away_the_gate_waits_stays_in_the_group_and_says_so(
     assert not on.everything(on.topics.dead_letters)
 
 
+@pytest.mark.redis
 def test_documents_may_pass_unchecked_while_the_index_is_away_and_their_verdicts_say_so(
     stage: Staging, own_redis: RedisServer
 ) -> None:
@@ -68,6 +70,7 @@ def test_documents_may_pass_unchecked_while_the_index_is_away_and_their_verdicts
     pytest.fail("the index was never asked again")
 
 
+@pytest.mark.redis
 def test_an_index_that_is_away_at_the_start_is_waited_for(stage: Staging, own_redis: RedisServer) -> None:
     on = stage(own_redis.url)
     on.send(numbered(2))
@@ -78,6 +81,7 @@ def test_an_index_that_is_away_at_the_start_is_waited_for(stage: Staging, own_re
     assert [one["degraded"] for one in on.verdicts(2)] == [[], []]
 
 
+@pytest.mark.redis
 def test_where_documents_may_pass_they_pass_before_the_index_was_ever_there(
     stage: Staging, own_redis: RedisServer
 ) -> None:
@@ -88,6 +92,7 @@ def test_where_documents_may_pass_they_pass_before_the_index_was_ever_there(
     assert [one["degraded"] for one in on.verdicts(2)] == [["unchecked"]] * 2
 
 
+@pytest.mark.kafka
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_a_broker_that_goes_and_comes_back_costs_nothing_but_time(tmp_path: Path, delivery: str) -> None:
     with kafka_server() as broker:
@@ -109,6 +114,7 @@ def test_a_broker_that_goes_and_comes_back_costs_nothing_but_time(tmp_path: Path
             on.close()
 
 
+@pytest.mark.redis
 def test_who_is_told_to_stop_while_the_index_is_away_stops_soon_and_commits_nothing(
     stage: Staging, own_redis: RedisServer
 ) -> None:
@@ -121,6 +127,7 @@ def test_who_is_told_to_stop_while_the_index_is_away_stops_soon_and_commits_noth
     assert sum(on.committed().values()) == 0
 
 
+@pytest.mark.redis
 def test_a_worker_that_was_frozen_and_lost_its_partitions_changes_nothing(
     stage: Staging, kafka: KafkaServer, own_redis: RedisServer
 ) -> None:

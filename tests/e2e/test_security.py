@@ -18,6 +18,8 @@ from gate.cli import main
 from tests.support.brokers import BrokerSecurity, KafkaServer, kafka_server
 from tests.support.servers import certificates
 
+pytestmark = pytest.mark.kafka
+
 PASSWORD = "open-sesame-4711"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from random import Random
 
 import msgspec
+import pytest
 
 from gate.api import Gate
 from gate.core.builtin_profiles import BUILT_IN
@@ -16,23 +15,20 @@ from gate.core.profile import Profile
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
 from gate.index.store import Record
 from gate.model import CheckIn
-from tests.support.servers import redis_cluster, redis_server
 
 NUMBERS = count()
-KINDS = ("memory", "sqlite", "redis", "cluster")
+KINDS = (
+    "memory",
+    "sqlite",
+    pytest.param("redis", marks=pytest.mark.redis),
+    pytest.param("cluster", marks=pytest.mark.redis),
+)
 
 
-@contextmanager
-def servers(kind: str) -> Iterator[str]:
-    """The URL of a server of its own, or "" where none is needed."""
-    if kind == "redis":
-        with redis_server() as server:
-            yield server.url
-    elif kind == "cluster":
-        with redis_cluster(3) as cluster:
-            yield cluster.url
-    else:
-        yield ""
+def server_url(request: pytest.FixtureRequest, kind: str) -> str:
+    """The URL of the shared server of a kind, or "" for an embedded index."""
+    fixture = {"redis": "shared_redis", "cluster": "shared_redis_cluster"}.get(kind)
+    return str(request.getfixturevalue(fixture).url) if fixture else ""
 
 
 def profile_of(base: str = "standard", **changes: object) -> Profile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,12 +12,6 @@ from gate.index.scan import Walkable
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Record
 from tests.index.scan_contract import FIRST, Run, WalkContract, records, wish
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner() as runner:
-        yield runner.run
 
 
 @pytest.fixture(params=["memory", "sqlite"])

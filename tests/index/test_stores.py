@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gate.index.memory.store import MemoryStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Enrolment, Held, Memory, Postings, Registration, Store
-from tests.index.store_contract import OpenStore, Run, StoreContract, by_key, entered, u64, wish
+from tests.index.store_contract import OpenStore, StoreContract, by_key, entered, u64, wish
 
 T = TypeVar("T")
 Embedded = MemoryStore | SqliteStore
@@ -50,12 +49,6 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
     yield open_one
     for store in opened:
         now(store.close())
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner() as runner:
-        yield runner.run
 
 
 class TestEmbeddedStores(StoreContract):

@@ -13,6 +13,8 @@ from gate.pipeline import SignedBatch
 from load.bench_redis_contenders import FEATURES, Ours
 from tests.support.servers import redis_server
 
+pytestmark = pytest.mark.redis
+
 COUNT = 600
 
 

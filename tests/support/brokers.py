@@ -1,7 +1,8 @@
-"""Real Kafka brokers for tests: KRaft, on free loopback ports, each with a folder of its own, ended by its own handle.
+"""Real Kafka brokers for tests and benchmarks: KRaft nodes on free loopback ports, each with a temporary folder.
 
-`make kafka` fetches the jars. A broker may be stopped or killed and begun again on the same ports and folder; what it
-was told before is still there.
+`with kafka_server() as server` starts one node, `kafka_cluster` three; `make kafka` fetches the jars. A broker that was
+stopped or killed can be started again with the same ports and folder and still has its topics. The test needs the
+marker `kafka`, see `tests.support.servers`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from tests.support.servers import Certificates, ServerProcess, free_ports, requi
 JARS = Path(__file__).parents[2] / ".cache" / "kafka"
 START_SECONDS = 60.0
 STARTED = "Kafka Server started"
-RECORD_BYTES = 48 * 2**20  # a check-in of 32 MB, and what a batch adds to it
+RECORD_BYTES = 48 * 2**20  # a check-in of 32 MB with the overhead of its batch
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"  # any 16 bytes in base 64
-JAVA_OPTIONS = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # started soon, and small
+JAVA_OPTIONS = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # quick to start, small
 
 LOGGING = """\
 rootLogger.level = warn
@@ -41,7 +42,7 @@ logger.started.name = kafka.server.KafkaRaftServer
 logger.started.level = info
 """
 
-# Small where a test would wait for it or pay for it; nothing that a client sees differs from a broker in service.
+# Sizes and waits are small, for quick starts; a client sees no difference to a broker in production.
 PROPERTIES = f"""\
 process.roles=broker,controller
 controller.listener.names=CONTROLLER
@@ -64,16 +65,16 @@ broker.session.timeout.ms=3000
 """
 
 
-def java() -> list[str]:
+def java_command() -> list[str]:
     program = require_program("java", "openjdk-17-jre-headless")
     if not any(JARS.glob("kafka_2.13-*.jar")):
-        raise RuntimeError(f"the jars of Kafka are missing in {JARS}: `make kafka` fetches them, by Maven")
+        raise RuntimeError(f"the jars of Kafka are missing in {JARS}: `make kafka` fetches them with Maven")
     return [program, *JAVA_OPTIONS]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BrokerSecurity:
-    """How clients are let in: over TLS, with a name and a password, or both. With users, only `admin` may do all."""
+    """How clients authenticate: TLS, SASL with user and password, or both. With users, only `admin` is a super user."""
 
     certificates: Certificates | None = None
     users: dict[str, str] = field(default_factory=dict)
@@ -93,18 +94,18 @@ class BrokerSecurity:
             yield f"ssl.truststore.location={self.certificates.authority}"
         if self.users:
             module = "scram.ScramLoginModule" if self.mechanism.startswith("SCRAM") else "plain.PlainLoginModule"
-            known = "".join(f' user_{name}="{word}"' for name, word in self.users.items())
-            known = "" if self.mechanism.startswith("SCRAM") else known
+            users = "".join(f' user_{name}="{password}"' for name, password in self.users.items())
+            users = "" if self.mechanism.startswith("SCRAM") else users
             yield f"sasl.enabled.mechanisms={self.mechanism}"
             prefix = f"listener.name.clients.{self.mechanism.lower()}"
-            yield f"{prefix}.sasl.jaas.config=org.apache.kafka.common.security.{module} required{known};"
+            yield f"{prefix}.sasl.jaas.config=org.apache.kafka.common.security.{module} required{users};"
             yield "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-            yield "super.users=User:admin;User:ANONYMOUS"  # the nodes among themselves have no name
+            yield "super.users=User:admin;User:ANONYMOUS"  # nodes connect to each other anonymously
 
     def format_options(self) -> Iterator[str]:
         if self.mechanism.startswith("SCRAM"):
-            for name, word in self.users.items():
-                yield from ("--add-scram", f"{self.mechanism}=[name={name},password={word}]")
+            for name, password in self.users.items():
+                yield from ("--add-scram", f"{self.mechanism}=[name={name},password={password}]")
 
 
 NO_SECURITY = BrokerSecurity()
@@ -112,14 +113,14 @@ NO_SECURITY = BrokerSecurity()
 
 @dataclass
 class KafkaServer(ServerProcess):
-    """One node, broker and controller. `stop` and `kill` end it; `start` begins it again with all that it had."""
+    """One node, broker and controller in one. After `stop` or `kill`, `start` starts it again with its data."""
 
-    patience_seconds = 20.0  # its partitions are handed over, where there is somebody to take them
+    stop_seconds = 20.0  # a node of a cluster hands over its partitions first
 
     folder: Path
     node: int
     port: int
-    voters: Sequence[tuple[int, int]]  # of every node: its number, and the port of its controller
+    voters: Sequence[tuple[int, int]]  # node id and controller port of every node
     security: BrokerSecurity = NO_SECURITY
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     inner_port: int = field(default_factory=lambda: free_ports()[0])
@@ -157,13 +158,15 @@ class KafkaServer(ServerProcess):
         (self.folder / "log4j2.properties").write_text(LOGGING)
         (self.folder / "server.properties").write_text(self._properties())
         command = [*self._command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c")]
-        made = subprocess.run([*command, *self.security.format_options()], capture_output=True, text=True, timeout=60)
-        if made.returncode:
-            raise RuntimeError(f"the folder of a broker could not be made\n{made.stdout[-2000:]}{made.stderr[-2000:]}")
+        done = subprocess.run([*command, *self.security.format_options()], capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            raise RuntimeError(
+                f"the folder of a broker could not be formatted\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            )
 
     def _command(self, name: str, *arguments: str) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
-        return [*java(), logging, "-cp", f"{JARS}/*", name, *arguments, str(self.folder / "server.properties")]
+        return [*java_command(), logging, "-cp", f"{JARS}/*", name, *arguments, str(self.folder / "server.properties")]
 
     def _properties(self) -> str:
         copies = len(self.voters)
@@ -192,7 +195,7 @@ class KafkaServer(ServerProcess):
 
 @dataclass
 class KafkaCluster:
-    """Nodes that hold a copy of everything each; one may be away at any time."""
+    """Nodes that each hold a replica of every partition; with three, one may be down."""
 
     servers: list[KafkaServer]
 
@@ -222,7 +225,7 @@ def kafka_cluster(nodes: int = 3, *, security: BrokerSecurity = NO_SECURITY) -> 
         yield cluster
     finally:
         for server in servers:
-            server.kill()  # nothing of it is wanted any more
+            server.kill()  # its data is deleted next, no need for a clean shutdown
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -234,22 +237,27 @@ def kafka_server(*, security: BrokerSecurity = NO_SECURITY) -> Iterator[KafkaSer
 
 @dataclass(frozen=True)
 class TopicFactory:
-    """Hands out topics and groups that nobody has used; their names tell which test they belong to."""
+    """Creates topics and names groups; names are unique and contain the name of the test."""
 
     brokers: str
     test: str
 
-    def name(self, what: str) -> str:
-        return f"{re.sub(r'[^A-Za-z0-9]+', '-', self.test)[:60]}.{what}.{uuid.uuid4().hex[:8]}"
+    def name(self, kind: str) -> str:
+        return f"{re.sub(r'[^A-Za-z0-9]+', '-', self.test)[:60]}.{kind}.{uuid.uuid4().hex[:8]}"
 
     def group(self) -> str:
         return self.name("group")
 
-    def create(self, what: str = "topic", *, partitions: int = 1, copies: int = 1, **settings: str) -> str:
-        """A topic that is there now. Settings with `_` for `.`: `max_message_bytes="1000"`."""
-        name = self.name(what)
-        wanted = {key.replace("_", "."): value for key, value in settings.items()}
-        asyncio.run(create_topic(self.brokers, NewTopic(name, partitions, copies, topic_configs=wanted)))
+    def create(self, kind: str = "topic", *, partitions: int = 1, copies: int = 1, **settings: str) -> str:
+        """Create a topic and wait until it is usable. Settings with `_` for `.`: `max_message_bytes="1000"`.
+
+        In a thread with an event loop of its own, so that coroutines may call it too.
+        """
+        name = self.name(kind)
+        configs = {key.replace("_", "."): value for key, value in settings.items()}
+        topic = NewTopic(name, partitions, copies, topic_configs=configs)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, create_topic(self.brokers, topic)).result()
         return name
 
 
@@ -257,12 +265,12 @@ async def create_topic(brokers: str, topic: NewTopic) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=brokers)
     await admin.start()
     try:
-        made = await admin.create_topics([topic])
-        assert all(code == 0 for _, code, _ in made.topic_errors), made
-        # The answer comes before every broker knows of it.
+        response = await admin.create_topics([topic])
+        assert all(code == 0 for _, code, _ in response.topic_errors), response
+        # The response comes before every broker knows the topic.
         while any(
-            one["error_code"] or any(part["error_code"] for part in one["partitions"])
-            for one in await admin.describe_topics([topic.name])
+            state["error_code"] or any(partition["error_code"] for partition in state["partitions"])
+            for state in await admin.describe_topics([topic.name])
         ):
             await asyncio.sleep(0.02)
     finally:

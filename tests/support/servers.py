@@ -1,11 +1,18 @@
-"""Real servers for tests: each on free loopback ports, with a folder of its own, stopped by its own handle.
+"""Real Redis servers for tests and benchmarks, with Sentinels, in a Cluster, behind TLS or a proxy.
 
-Nothing here is shared with whatever else runs on the machine, and nothing is ever flushed: tests that share a server
-use names of their own.
+Each server is a process of its own on free loopback ports, with a temporary folder, started by a context manager
+(`with redis_server() as server`) and stopped through its own handle. Nothing else on the machine is touched, and no
+server is ever flushed: tests that share one use key names, topics and groups of their own.
+
+A test that starts a server carries its marker (`redis`, `kafka`, `prometheus`, `browser`), so that `make quick` can
+leave it out. The fixtures of `tests/conftest.py` set the marker by themselves; a test that uses a context manager of
+this module has `@pytest.mark.redis` or `pytestmark`. `require_program` refuses to start a server without it, and a
+missing program is an error: a test that skips itself proves nothing.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import select
 import shutil
@@ -25,35 +32,51 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 START_SECONDS = 20.0
-PORTS = (12_000, 22_000)
-BUS = 10_000
-MASTER_NAME = "gate"  # that the Sentinels know a master by
+CLUSTER_BUS_OFFSET = 10_000  # a node of a Cluster also listens on its port plus this
+PORT_RANGE = (12_000, 22_000)  # with the offset still below the ports that the kernel gives to clients (32768 up)
+MASTER_NAME = "gate"  # the name of the master in Sentinel
 
+# tests/conftest.py puts the markers of the running test here. An environment variable, so that processes which the
+# test starts inherit it; unset outside pytest, where everything may be started.
+MARKERS_VARIABLE = "TEST_MARKERS"
+PROGRAM_MARKERS = {
+    "java": {"kafka"},
+    "redis-server": {"redis"},
+    "redis-cli": {"redis"},
+    "openssl": {"kafka", "redis"},  # certificates for either
+    "prometheus": {"prometheus"},
+    "promtool": {"prometheus"},
+    "chromium": {"browser"},
+}
 
-_chance = random.SystemRandom()  # processes that test side by side choose apart
+_random = random.SystemRandom()  # test processes that run side by side draw different ports
 
 
 def require_program(program: str, package: str) -> str:
-    """The path of a program. A test that needs it fails without it: a skipped test proves nothing."""
-    found = shutil.which(program)
-    if found is None:
+    """Return the path of a program that is not a pip package; fail if it is missing or the test lacks its marker."""
+    allowed = PROGRAM_MARKERS[program]
+    markers = os.environ.get(MARKERS_VARIABLE)
+    if markers is not None and not allowed & set(markers.split()):
+        raise RuntimeError(f"a test that runs {program} needs the marker {' or '.join(sorted(allowed))}")
+    path = shutil.which(program)
+    if path is None:
         raise RuntimeError(f"{program} is missing: `make test` installs it, or run: apt-get install {package}")
-    return found
+    return path
 
 
 def free_ports(count: int = 1) -> list[int]:
-    """Ports that nobody listens on now, nor on those 10,000 above, which the nodes of a Cluster use too.
+    """Return different ports that are free now, each with its Cluster bus port.
 
-    Both are below those that the system gives to whoever connects: one of these would be taken in the moment between
-    here and the server's start. All are held until the last is found, so that they differ.
+    They lie below the ephemeral range: a port from that range could be given to a client between this call and the
+    start of the server. All sockets stay bound until the last port is found, so that the ports differ.
     """
-    with ExitStack() as held:
+    with ExitStack() as bound:
         ports: list[int] = []
         while len(ports) < count:
-            port = _chance.randrange(*PORTS)
+            port = _random.randrange(*PORT_RANGE)
             try:
-                for one in (port, port + BUS):
-                    held.enter_context(socket.socket()).bind(("127.0.0.1", one))
+                for number in (port, port + CLUSTER_BUS_OFFSET):
+                    bound.enter_context(socket.socket()).bind(("127.0.0.1", number))
             except OSError:
                 continue
             ports.append(port)
@@ -61,13 +84,13 @@ def free_ports(count: int = 1) -> list[int]:
 
 
 class ServerProcess:
-    """A process by its handle: it can stand still, be killed and be stopped, and nobody else is touched."""
+    """The handle of a server process: pause, resume, kill and stop it, and no other process."""
 
     process: subprocess.Popen[bytes] | None
-    patience_seconds = 10.0
+    stop_seconds = 10.0  # granted to a clean shutdown
 
     def pause(self) -> None:
-        """Let it stand still, as a machine does that swaps, or a network that is cut."""
+        """Freeze the process, which looks like a swapping machine or a cut network."""
         if self.process is not None:
             self.process.send_signal(signal.SIGSTOP)
 
@@ -76,19 +99,19 @@ class ServerProcess:
             self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """As a crash would end it."""
+        """End it as a crash does: no clean shutdown."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def stop(self) -> None:
-        """As an operator would end it: told to, and waited for."""
+        """End it as an operator does: SIGTERM, then wait."""
         if self.process is not None:
             self.resume()
             self.process.terminate()
             try:
-                self.process.wait(self.patience_seconds)
+                self.process.wait(self.stop_seconds)
             except subprocess.TimeoutExpired:
                 self.kill()
             self.process = None
@@ -96,7 +119,7 @@ class ServerProcess:
 
 @dataclass
 class RedisServer(ServerProcess):
-    """One redis-server. `stop` and `kill` end the process; `start` begins it again on the same port and folder."""
+    """One redis-server. After `stop` or `kill`, `start` starts it again with the same port and folder."""
 
     folder: Path
     port: int
@@ -153,43 +176,43 @@ def redis_server(*options: str, password: str | None = None) -> Iterator[RedisSe
             server.stop()
 
 
-def wait_until(true: Callable[[], bool], problem: str) -> None:
-    """Wait for something that a server does in its own time."""
+def wait_until(condition: Callable[[], bool], problem: str) -> None:
+    """Poll until a condition holds that a server reaches by itself; fail with the problem after START_SECONDS."""
     deadline = time.monotonic() + START_SECONDS
-    while not true():
+    while not condition():
         if time.monotonic() > deadline:
             raise RuntimeError(problem)
         time.sleep(0.02)
 
 
 def is_in_sync(replica: RedisServer) -> bool:
-    """Whether a replica has all of its master's data and is told of more."""
+    """Whether a replica has copied its master's data and receives updates."""
     with replica.client() as client:
-        told = client.info("replication")
-    return bool(told["role"] == "slave" and told["master_link_status"] == "up")
+        info = client.info("replication")
+    return bool(info["role"] == "slave" and info["master_link_status"] == "up")
 
 
 @dataclass
 class Sentinel(RedisServer):
-    """A Sentinel. It keeps what it learns in a file of its own, which the options are written to."""
+    """A Sentinel. It rewrites its configuration file with the state it learns, so the file is written only once."""
 
     master: int = 0
 
     def command(self) -> list[str]:
-        known = self.folder / "sentinel.conf"
-        if not known.exists():
-            known.write_text(
+        configuration = self.folder / "sentinel.conf"
+        if not configuration.exists():
+            configuration.write_text(
                 f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\nlogfile {self.folder / 'log'}\n"
                 f"sentinel monitor {MASTER_NAME} 127.0.0.1 {self.master} 2\n"
                 f"sentinel down-after-milliseconds {MASTER_NAME} 500\n"
                 f"sentinel failover-timeout {MASTER_NAME} 3000\n" + "".join(f"{line}\n" for line in self.options)
             )
-        return [require_program("redis-server", "redis-server"), str(known), "--sentinel"]
+        return [require_program("redis-server", "redis-server"), str(configuration), "--sentinel"]
 
 
 @dataclass
 class SentinelGroup:
-    """A master, its replica, and the Sentinels that put the one in the place of the other."""
+    """A master, its replica, and the Sentinels that promote the replica when the master fails."""
 
     master: RedisServer
     replica: RedisServer
@@ -197,19 +220,19 @@ class SentinelGroup:
 
     @property
     def url(self) -> str:
-        return "redis+sentinel://" + ",".join(f"127.0.0.1:{one.port}" for one in self.sentinels) + f"/{MASTER_NAME}/0"
+        return "redis+sentinel://" + ",".join(f"127.0.0.1:{node.port}" for node in self.sentinels) + f"/{MASTER_NAME}/0"
 
     def ready(self) -> bool:
-        """Whether everybody knows everybody, so that a failover can begin."""
+        """Whether the Sentinels know each other and the replica, so that a failover is possible."""
         states = []
         for sentinel in self.sentinels:
             with sentinel.client() as client:
                 states.append(client.sentinel_masters()[MASTER_NAME])
         others = len(self.sentinels) - 1
-        known = all(state["num-slaves"] == 1 and state["num-other-sentinels"] == others for state in states)
+        discovered = all(state["num-slaves"] == 1 and state["num-other-sentinels"] == others for state in states)
         with self.master.client() as client:
-            is_enough = client.info("replication").get("min_slaves_good_slaves", 1) > 0  # for min-replicas-to-write
-        return known and is_enough and is_in_sync(self.replica)
+            writable = client.info("replication").get("min_slaves_good_slaves", 1) > 0  # for min-replicas-to-write
+        return discovered and writable and is_in_sync(self.replica)
 
 
 @contextmanager
@@ -222,14 +245,14 @@ def redis_with_sentinels(*options: str) -> Iterator[SentinelGroup]:
         for server in (master, replica, *sentinels):
             running.callback(server.stop)
             server.start()
-        watched = SentinelGroup(master, replica, sentinels)
-        wait_until(watched.ready, "the Sentinels did not find each other")
-        yield watched
+        group = SentinelGroup(master, replica, sentinels)
+        wait_until(group.ready, "the Sentinels did not find each other")
+        yield group
 
 
 @dataclass
 class RedisCluster:
-    """Masters with all slots among them, and a replica each where asked for."""
+    """A Redis Cluster: masters that share all slots, and their replicas after them."""
 
     servers: list[RedisServer]
     masters: int
@@ -244,10 +267,10 @@ class RedisCluster:
         replicas = len(self.servers) // self.masters - 1
         command = [program, "--cluster", "create", *addresses, "--cluster-replicas", str(replicas), "--cluster-yes"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
-        wait_until(lambda: all(map(self._is_whole, self.servers)), "the cluster did not form")
-        wait_until(lambda: all(map(is_in_sync, self.servers[self.masters :])), "a replica did not follow")
+        wait_until(lambda: all(map(self._is_complete, self.servers)), "the cluster did not form")
+        wait_until(lambda: all(map(is_in_sync, self.servers[self.masters :])), "a replica did not synchronise")
 
-    def _is_whole(self, server: RedisServer) -> bool:
+    def _is_complete(self, server: RedisServer) -> bool:
         with server.client() as client:
             return bool(client.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
 
@@ -258,19 +281,18 @@ class RedisCluster:
                     return server
         raise RuntimeError("that master has no replica")
 
-    def reshard(self, giver: RedisServer, taker: RedisServer, slots: int) -> None:
+    def reshard(self, source: RedisServer, target: RedisServer, slots: int) -> None:
         """Move the lowest slots of one master to another."""
-        with giver.client() as one, taker.client() as other:
-            names = [client.execute_command("CLUSTER MYID").decode() for client in (one, other)]
-        command = [require_program("redis-cli", "redis-tools"), "--cluster", "reshard", f"127.0.0.1:{giver.port}"]
-        command += ["--cluster-from", names[0], "--cluster-to", names[1], "--cluster-slots", str(slots)]
+        with source.client() as left, target.client() as right:
+            ids = [client.execute_command("CLUSTER MYID").decode() for client in (left, right)]
+        command = [require_program("redis-cli", "redis-tools"), "--cluster", "reshard", f"127.0.0.1:{source.port}"]
+        command += ["--cluster-from", ids[0], "--cluster-to", ids[1], "--cluster-slots", str(slots)]
         subprocess.run([*command, "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
 
 @contextmanager
 def redis_cluster(masters: int = 3, *, replicas: int = 0) -> Iterator[RedisCluster]:
     with tempfile.TemporaryDirectory(prefix="gate-cluster-") as folder:
-        # A node talks to the others on its port + 10,000.
         ports = free_ports(masters * (1 + replicas))
         options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
         servers = [RedisServer(Path(folder) / str(port), port, options) for port in ports]
@@ -287,19 +309,19 @@ def redis_cluster(masters: int = 3, *, replicas: int = 0) -> Iterator[RedisClust
 
 @contextmanager
 def cutting_proxy(server: RedisServer, budgets: Iterator[int | None]) -> Iterator[str]:
-    """A way to a server on which each connection is cut after so many bytes, both ways counted; None: never."""
+    """A proxy that closes each connection after a budget of bytes, both directions counted; None: never."""
 
-    class Way(socketserver.BaseRequestHandler):
+    class Forwarder(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            left = next(budgets)
+            budget = next(budgets)
             with socket.create_connection(("127.0.0.1", server.port)) as inner:
                 sides = {self.request: inner, inner: self.request}
                 while True:
                     for side in select.select(list(sides), [], [])[0]:
-                        data = side.recv(65536 if left is None else min(left, 65536))
+                        data = side.recv(65536 if budget is None else min(budget, 65536))
                         sides[side].sendall(data)
-                        left = None if left is None else left - len(data)
-                        if not data or left == 0:
+                        budget = None if budget is None else budget - len(data)
+                        if not data or budget == 0:
                             return
 
     class Listener(socketserver.ThreadingTCPServer):
@@ -307,9 +329,9 @@ def cutting_proxy(server: RedisServer, budgets: Iterator[int | None]) -> Iterato
         allow_reuse_address = True
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Whoever was cut may be told so by an error."""
+            """Ignore the errors of connections that were cut on purpose."""
 
-    with Listener(("127.0.0.1", 0), Way) as listener:
+    with Listener(("127.0.0.1", 0), Forwarder) as listener:
         thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -321,7 +343,7 @@ def cutting_proxy(server: RedisServer, budgets: Iterator[int | None]) -> Iterato
 
 @dataclass(frozen=True)
 class Certificates:
-    """A certificate for 127.0.0.1, and that of the authority that signed it."""
+    """A server certificate for 127.0.0.1 with its key, and the certificate of the authority that signed it."""
 
     authority: Path
     certificate: Path
@@ -329,18 +351,18 @@ class Certificates:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What a redis-server is told to use them."""
+        """The options of a redis-server that uses them."""
         files = ("--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key))
         return (*files, "--tls-ca-cert-file", str(self.authority), "--tls-auth-clients", "no")
 
 
 def certificates(folder: Path) -> Certificates:
-    made = Certificates(folder / "ca.crt", folder / "redis.crt", folder / "redis.key")
+    files = Certificates(folder / "ca.crt", folder / "redis.crt", folder / "redis.key")
     program = require_program("openssl", "openssl")
     new = [program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-    authority = ["-keyout", str(folder / "ca.key"), "-out", str(made.authority), "-subj", "/CN=authority"]
-    signed = ["-CA", str(made.authority), "-CAkey", str(folder / "ca.key"), "-addext", "subjectAltName=IP:127.0.0.1"]
-    server = ["-keyout", str(made.key), "-out", str(made.certificate), "-subj", "/CN=redis", *signed]
+    authority = ["-keyout", str(folder / "ca.key"), "-out", str(files.authority), "-subj", "/CN=authority"]
+    signed = ["-CA", str(files.authority), "-CAkey", str(folder / "ca.key"), "-addext", "subjectAltName=IP:127.0.0.1"]
+    server = ["-keyout", str(files.key), "-out", str(files.certificate), "-subj", "/CN=redis", *signed]
     for command in ([*new, *authority], [*new, *server]):
         subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return made
+    return files

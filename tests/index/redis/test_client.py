@@ -83,6 +83,7 @@ async def draw(link: Link, view: bytes = VIEW) -> int:
     return int(first)
 
 
+@pytest.mark.redis
 def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, watcher: Recording) -> None:
     async def twice(link: Link) -> list[int]:
         return [await draw(link), await draw(link)]
@@ -92,6 +93,7 @@ def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, watche
     assert (watcher.round_trips, watcher.failures, watcher.circuits) == (["draw"] * 2, [], [])
 
 
+@pytest.mark.redis
 def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, watcher: Recording) -> None:
     with cutting_proxy(server, chain([40, 60], repeat(None))) as url:
         assert over(url, draw, watcher) > 0
@@ -100,6 +102,7 @@ def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, watc
     assert not watcher.circuits
 
 
+@pytest.mark.redis
 def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, watcher: Recording) -> None:
     with cutting_proxy(server, repeat(40)) as url, pytest.raises(Unavailable, match="does not answer"):
         over(url, draw, watcher)
@@ -107,6 +110,7 @@ def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, 
     assert not watcher.round_trips
 
 
+@pytest.mark.redis
 def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
     server: RedisServer, watcher: Recording
 ) -> None:
@@ -124,6 +128,7 @@ def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
     assert len(watcher.failures) >= 1 + QUICK.retries
 
 
+@pytest.mark.redis
 def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher: Recording) -> None:
     with redis_server() as once:
         url = once.url
@@ -149,6 +154,7 @@ def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher
         over(url, come_and_go, watcher)
 
 
+@pytest.mark.redis
 def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, watcher: Recording) -> None:
     async def now_and_then(link: Link) -> None:
         for _ in range(3 * QUICK.failures_to_open):
@@ -161,6 +167,7 @@ def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, wat
     assert not watcher.circuits
 
 
+@pytest.mark.redis
 def test_what_a_server_forgot_it_is_told_again(server: RedisServer, watcher: Recording) -> None:
     async def flush_between(link: Link) -> None:
         await draw(link)
@@ -173,6 +180,7 @@ def test_what_a_server_forgot_it_is_told_again(server: RedisServer, watcher: Rec
     assert not watcher.failures
 
 
+@pytest.mark.redis
 @pytest.mark.parametrize("kind", ["single", "sentinel", "cluster"])
 def test_more_calls_than_connections_wait_for_their_turn(kind: str, watcher: Recording) -> None:
     async def crowd(link: Link) -> list[int]:
@@ -206,6 +214,7 @@ def test_a_cluster_that_is_gone_is_unavailable_and_not_a_crash() -> None:
         over(f"redis+cluster://127.0.0.1:{port}", draw)
 
 
+@pytest.mark.redis
 def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master() -> None:
     with redis_with_sentinels() as watched, watched.master.client() as client:
         client.set(PREFIX + b"v", VIEW)
@@ -219,6 +228,7 @@ def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master(
         assert over(watched.url, crowd) == {sentinel.port for sentinel in watched.sentinels}
 
 
+@pytest.mark.redis
 def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
     asyncio.run(close(make_client(f"redis+sentinel://127.0.0.1:{server.port}/any", RedisSettings())))
 

@@ -101,6 +101,7 @@ def refusal(kind: type[GateError], url: str, **settings: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.redis
 class TestAddresses:
     def test_one_server(self, server: RedisServer) -> None:
         assert works(server.url)
@@ -164,6 +165,7 @@ class TestAddresses:
                 sentinel.stop()
 
 
+@pytest.mark.redis
 class TestUsers:
     def test_a_password_in_the_url_or_in_the_settings(self, locked: RedisServer) -> None:
         at = f"127.0.0.1:{locked.port}"
@@ -249,9 +251,11 @@ class TestServersThatWillNotDo:
         assert "Sentinel" in refusal(Unavailable, f"redis+sentinel://:{SECRET}@{at}/{MASTER_NAME}")
         assert "check that it runs" in refusal(Unavailable, "unix:///nowhere/redis.sock")
 
+    @pytest.mark.redis
     def test_a_server_that_is_no_cluster(self, server: RedisServer) -> None:
         assert "not part of a Redis Cluster" in refusal(ConfigError, f"redis+cluster://127.0.0.1:{server.port}")
 
+    @pytest.mark.redis
     def test_a_certificate_that_nobody_vouches_for(self, over_tls: int, tmp_path: Path) -> None:
         url = f"rediss://127.0.0.1:{over_tls}"
         assert "redis_ca_file" in refusal(ConfigError, url)
@@ -264,6 +268,7 @@ class TestServersThatWillNotDo:
         with claiming(f"redis_version:{version}\r\nredis_mode:standalone\r\nrole:master\r\n") as url:
             assert f"Redis {version} is too old; 6.2 or later" in refusal(ConfigError, url)
 
+    @pytest.mark.redis
     def test_a_redis_that_drops_keys_when_memory_ends_is_refused_unless_that_is_wanted(self) -> None:
         with redis_server("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru") as evicting:
             told = refusal(ConfigError, evicting.url)
@@ -276,6 +281,7 @@ class TestServersThatWillNotDo:
             assert works(unlimited.url)
 
 
+@pytest.mark.redis
 class TestMeaning:
     def test_a_profile_that_means_something_else_is_told_how_to_migrate(self, server: RedisServer) -> None:
         first = profile()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -17,7 +16,6 @@ from gate.index.redis.buckets import Widths, answering, unpack
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
 from tests.index.scan_contract import Run, postings, u64
-from tests.support.servers import redis_cluster, redis_server
 
 NUMBERS = count()
 SPLIT = 3
@@ -29,32 +27,15 @@ def small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SPLIT", SPLIT)
 
 
-@pytest.fixture(scope="module")
-def single() -> Iterator[str]:
-    with redis_server() as server:
-        yield server.url
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    with redis_cluster(3) as made:
-        yield made.url
-
-
 @pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner() as runner:
-        yield runner.run
-
-
-@pytest.fixture(params=["single", "cluster"])
-def open_store(request: pytest.FixtureRequest, run: Run) -> Iterator[Callable[[int], RedisStore]]:
-    url: str = request.getfixturevalue(request.param)
+def open_store(redis_url: str, run: Run) -> Iterator[Callable[[int], RedisStore]]:
     opened: list[RedisStore] = []
 
     def open_one(max_bucket: int = 4096) -> RedisStore:
         ref = f"crowded-{next(NUMBERS)}@1"
-        opened.append(run(open_redis(url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)))
+        opened.append(
+            run(open_redis(redis_url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket))
+        )
         return opened[-1]
 
     yield open_one

@@ -25,6 +25,8 @@ from gate.index.scan import Walkable
 from gate.model import CheckIn, Relation
 from tests.support.servers import RedisServer, redis_server
 
+pytestmark = pytest.mark.redis
+
 NUMBERS = count()
 WORDS = [
     "amber",

@@ -32,6 +32,8 @@ from tests.support.servers import (
     wait_until,
 )
 
+pytestmark = pytest.mark.redis
+
 NUMBERS = count()
 STEPS = 12  # more than the claim of a batch has
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -12,37 +11,17 @@ from gate.core.method_registry import Room
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.store import Store
 from tests.index.store_contract import Run, StoreContract
-from tests.support.servers import redis_cluster, redis_server
 
 NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
-def single() -> Iterator[str]:
-    with redis_server() as server:
-        yield server.url
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    with redis_cluster(3) as made:
-        yield made.url
-
-
 @pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner() as runner:
-        yield runner.run
-
-
-@pytest.fixture(params=["single", "cluster"])
-def open_store(request: pytest.FixtureRequest, run: Run) -> Iterator[Callable[[int], Store]]:
-    url: str = request.getfixturevalue(request.param)
+def open_store(redis_url: str, run: Run) -> Iterator[Callable[[int], Store]]:
     opened: list[Store] = []
 
     def open_one(max_bucket: int = 4096) -> Store:
         ref = f"test-{next(NUMBERS)}@1"
-        opening = open_redis(url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)
+        opening = open_redis(redis_url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)
         opened.append(run(opening))
         return opened[-1]
 

@@ -23,15 +23,14 @@ from gate.index.store import Enrolment, Held
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault, Note, Report
 from gate.model import CheckIn, Relation, Verdict
-from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, servers, strangers
+from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, server_url, strangers
 
 NEAR = CheckIn(document_id="near", text=LIGHTHOUSE.replace("two goats", "two white goats"))
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    with servers(request.param) as url:
-        yield request.param, url
+def place(request: pytest.FixtureRequest) -> tuple[str, str]:
+    return request.param, server_url(request, request.param)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,9 @@ from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.transfer import Carried
 from gate.model import CheckIn, Relation
-from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, servers, strangers
+from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, server_url, strangers
 
 DIGEST = "d" * 16
-
-
-@pytest.fixture(scope="module")
-def urls() -> Iterator[dict[str, str]]:
-    with servers("redis") as redis, servers("cluster") as cluster:
-        yield {"redis": redis, "cluster": cluster}
 
 
 def exported(gate: Gate) -> bytes:
@@ -55,15 +49,16 @@ def joined(some: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in some)
 
 
+@pytest.mark.redis
 def test_from_store_to_store_nothing_changes_and_every_verdict_is_the_same(
-    urls: dict[str, str], tmp_path: Path
+    request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     profile = profile_of()
     with open_gate("memory", "", tmp_path, profile) as gate:
         verdicts = gate.check_in(corpus())
         first = content = exported(gate)
     for kind in ("sqlite", "redis", "cluster", "memory"):
-        with open_gate(kind, urls.get(kind, ""), tmp_path, profile) as gate:
+        with open_gate(kind, server_url(request, kind), tmp_path, profile) as gate:
             imported(gate, content)
             content = exported(gate)
             assert sorted(content.splitlines()) == sorted(first.splitlines())
@@ -76,8 +71,9 @@ def test_from_store_to_store_nothing_changes_and_every_verdict_is_the_same(
 
 
 @pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest, urls: dict[str, str], tmp_path: Path) -> Callable[[Profile], Gate]:
-    return lambda profile: open_gate(request.param, urls.get(request.param, ""), tmp_path, profile)
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Profile], Gate]:
+    url = server_url(request, request.param)
+    return lambda profile: open_gate(request.param, url, tmp_path, profile)
 
 
 def source(profile: Profile, tmp_path: Path) -> bytes:
