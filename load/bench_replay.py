@@ -20,10 +20,10 @@ from typing import Any
 
 from aiokafka import AIOKafkaProducer
 
-from gate.archive.journal import Journal, Task
-from gate.archive.readers import items
+from gate.archive.journal import Journal, ReplayJob
+from gate.archive.readers import archive_files
 from gate.archive.replay import BATCH_DOCUMENTS, Replay
-from gate.archive.tally import Tally
+from gate.archive.replay_stats import ReplayStats
 from gate.cli.targets import to_kafka
 from gate.limits import Limits
 from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, MAX_IN_FLIGHT
@@ -57,13 +57,15 @@ def bare(kafka: KafkaSettings, records: Sequence[tuple[bytes, bytes]]) -> Callab
 
 def replayed(kafka: KafkaSettings, archive: Path, journals: Path) -> Callable[[int], int]:
     def step(number: int) -> int:
-        tally = Tally()
-        task = Task(sources=(str(archive),), target=kafka.brokers)
+        tally = ReplayStats()
+        task = ReplayJob(sources=(str(archive),), target=kafka.brokers)
         with (
             Journal(journals / f"{archive.name}-{number}", task, resume=False) as journal,
             to_kafka(kafka, tally, watch=False) as target,
         ):
-            Replay(target, tally=tally, limits=Limits(), journal=journal, clock=time.monotonic).run(items([archive]))
+            Replay(target, stats=tally, limits=Limits(), journal=journal, clock=time.monotonic).run(
+                archive_files([archive])
+            )
         return tally.sent
 
     return step

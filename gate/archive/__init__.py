@@ -1,1 +1,1 @@
-"""Archives as documents: what is in them, in a stable order, and how far they have been read."""
+"""Read archives of documents: find the files, read each format, and keep a journal of what has been replayed."""

@@ -1,8 +1,8 @@
-"""How far an archive has been replayed, in a file that outlives any way in which the replay may end.
+"""The journal of a replay: a file that says how far each source file has been replayed, and survives any crash.
 
-The first line says what is replayed and where to. Each other line is a fact that stays true: a file is done, or it is
-done up to a line. Facts are written behind what they tell of, so a replay that goes on may repeat a little and leaves
-nothing out. A file that was changed since is another file, and is read from its beginning.
+The first line says what is replayed and where to. Every other line is a checkpoint: a file is done, or is done up to a
+line. A checkpoint is written after the documents that it covers are safe at the target, so a replay that is resumed may
+repeat a few documents and skips none. A file that was changed since has another key, and is read from its beginning.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SUFFIX = ".journal"
 _VERSION = 1
 
 
-class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file is done: all of it, or its lines up to one."""
+class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file is done: all of it, or its lines up to `line`."""
 
-    mark: str
+    file_key: str
     line: int | None = None
 
 
-class Task(msgspec.Struct, frozen=True):
+class ReplayJob(msgspec.Struct, frozen=True):
     """What is replayed, and where to."""
 
     sources: tuple[str, ...]
@@ -38,22 +38,22 @@ class Task(msgspec.Struct, frozen=True):
     version: int = _VERSION
 
 
-_fact = msgspec.json.Decoder(Fact)
-_task = msgspec.json.Decoder(Task)
+_checkpoint_decoder = msgspec.json.Decoder(Checkpoint)
+_job_decoder = msgspec.json.Decoder(ReplayJob)
 _encode = msgspec.json.Encoder().encode
 
 
-def default_path(task: Task, environ: dict[str, str]) -> Path:
-    """A file of its own for every task, where the user's programs keep their state."""
+def default_journal_path(job: ReplayJob, environ: dict[str, str]) -> Path:
+    """A file for this job alone, in the user's state folder."""
     state = environ.get("XDG_STATE_HOME") or "~/.local/state"
-    name = hashlib.blake2b(_encode(task), digest_size=8).hexdigest()
+    name = hashlib.blake2b(_encode(job), digest_size=8).hexdigest()
     return Path(state).expanduser() / "gate" / f"replay-{name}{SUFFIX}"
 
 
 class Journal:
-    """The facts of one task. Whoever holds it is the only one: `ConfigError` tells the others."""
+    """The checkpoints of one job. One process may hold it at a time; `ConfigError` refuses the others."""
 
-    def __init__(self, path: Path, task: Task, *, resume: bool) -> None:
+    def __init__(self, path: Path, job: ReplayJob, *, resume: bool) -> None:
         self.path = path
         self._done: set[str] = set()
         self._lines: dict[str, int] = {}
@@ -63,39 +63,41 @@ class Journal:
         except OSError as exc:
             raise ConfigError(f"{path}: cannot be written: {exc.strerror}; name another by --journal") from exc
         try:
-            self._begin(task, resume=resume)
+            self._open(job, resume=resume)
         except BaseException:
             self._file.close()
             raise
 
-    def _begin(self, task: Task, *, resume: bool) -> None:
+    def _open(self, job: ReplayJob, *, resume: bool) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ConfigError(f"{self.path}: another replay of the same is at work; wait for it, or end it") from None
+            raise ConfigError(
+                f"{self.path}: another replay of the same sources is running; wait for it, or stop it"
+            ) from None
         if resume:
-            self._recall(task)
+            self._load(job)
         else:
             self._file.truncate(0)
         if self._file.seek(0, os.SEEK_END) == 0:
-            self._write([_encode(task)])
+            self._write([_encode(job)])
 
-    def _recall(self, task: Task) -> None:
+    def _load(self, job: ReplayJob) -> None:
         self._file.seek(0)
         for number, raw in enumerate(self._file):
             try:
                 if number == 0:
-                    if _task.decode(raw) != task:
+                    if _job_decoder.decode(raw) != job:
                         raise ConfigError(
                             f"{self.path}: is the journal of another replay; give the same sources and target, or "
                             "another --journal"
                         )
                     continue
-                self._add(_fact.decode(raw))
+                self._apply(_checkpoint_decoder.decode(raw))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 if number == 0:
-                    raise ConfigError(f"{self.path}: is no journal of a replay; name another by --journal") from None
-                # A line that was cut off: what it told of is done again.
+                    raise ConfigError(f"{self.path}: is not a replay journal; name another by --journal") from None
+                # A line that a crash cut off: what it covered is replayed again.
         self._file.seek(0, os.SEEK_END)
         self._end_line()
 
@@ -106,25 +108,25 @@ class Journal:
                 self._file.write(b"\n")
                 self._file.flush()
 
-    def is_done(self, mark: str) -> bool:
-        return mark in self._done
+    def is_done(self, file_key: str) -> bool:
+        return file_key in self._done
 
-    def line(self, mark: str) -> int:
-        """The last line of a file that is done; 0 where none is."""
-        return self._lines.get(mark, 0)
+    def last_line(self, file_key: str) -> int:
+        """The line up to which a file is done; 0 where none is."""
+        return self._lines.get(file_key, 0)
 
-    def note(self, facts: Iterable[Fact]) -> None:
-        new = list(facts)
-        for fact in new:
-            self._add(fact)
-        self._write([_encode(fact) for fact in new])
+    def append(self, checkpoints: Iterable[Checkpoint]) -> None:
+        new = list(checkpoints)
+        for checkpoint in new:
+            self._apply(checkpoint)
+        self._write([_encode(checkpoint) for checkpoint in new])
 
-    def _add(self, fact: Fact) -> None:
-        if fact.line is None:
-            self._done.add(fact.mark)
-            self._lines.pop(fact.mark, None)
+    def _apply(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.line is None:
+            self._done.add(checkpoint.file_key)
+            self._lines.pop(checkpoint.file_key, None)
         else:
-            self._lines[fact.mark] = fact.line
+            self._lines[checkpoint.file_key] = checkpoint.line
 
     def _write(self, lines: list[bytes]) -> None:
         try:

@@ -1,34 +1,34 @@
-"""The story of a replay: read the files of an archive in their order, hand them over in batches, note what is done."""
+"""Replay an archive: read its files in order, hand their documents to a target in batches, journal what is done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from gate.archive.journal import Fact, Journal
-from gate.archive.readers import Found, Item, ItemReader
-from gate.archive.tally import Tally, due
+from gate.archive.journal import Checkpoint, Journal
+from gate.archive.readers import ArchivedEvent, ArchiveFile, FileReader
+from gate.archive.replay_stats import ReplayStats, pause_seconds
 from gate.limits import Limits
 from gate.wire import CheckInEvent, Rejected
 
 BATCH_DOCUMENTS = 500
-PACED_BATCHES = 10  # a second, where the pace is set: few enough to be cheap, many enough to be even
+PACED_BATCHES_PER_SECOND = 10  # with a rate: few enough to be cheap, many enough to be even
 
 
-class Entry(NamedTuple):
-    """A document and the fact that it is done; or the fact alone, for its turn."""
+class ReplayItem(NamedTuple):
+    """A document and the checkpoint that covers it; or a checkpoint alone, which is due after the items before it."""
 
-    found: Found | None
-    fact: Fact
+    archived: ArchivedEvent | None
+    checkpoint: Checkpoint
 
 
-class Target(Protocol):
-    """Where documents go. Each method tells which facts are true by now: what they tell of is safe."""
+class ReplayTarget(Protocol):
+    """Where documents go. Each method returns the checkpoints that are safe by now, in their order."""
 
-    def take(self, batch: Sequence[Entry]) -> list[Fact]: ...
+    def send(self, batch: Sequence[ReplayItem]) -> list[Checkpoint]: ...
 
-    def drain(self) -> list[Fact]:
-        """Wait until all that was taken is safe."""
+    def drain(self) -> list[Checkpoint]:
+        """Wait until everything that was sent is safe."""
 
     def pause(self, seconds: float) -> None: ...
 
@@ -38,100 +38,101 @@ class Replay:
 
     def __init__(
         self,
-        target: Target,
+        target: ReplayTarget,
         *,
-        tally: Tally,
+        stats: ReplayStats,
         limits: Limits,
         journal: Journal | None,
         clock: Callable[[], float],
         rate: float | None = None,
         source: str | None = None,
-        tell: Callable[[Rejected], None] = lambda rejected: None,
-        progress: Callable[[int], None] = lambda read_bytes: None,
+        on_rejected: Callable[[Rejected], None] = lambda rejected: None,
+        on_progress: Callable[[int], None] = lambda read_bytes: None,
     ) -> None:
         self._target = target
-        self._tally = tally
+        self._stats = stats
         self._limits = limits
         self._journal = journal
         self._clock = clock
         self._rate = rate
         self._source = source
-        self._tell = tell
-        self._progress = progress
-        self._batch: list[Entry] = []
-        self._characters = 0
-        self._began = 0.0
-        self._handed = 0
-        self._before = 0  # bytes of the files that are done
-        most = BATCH_DOCUMENTS if rate is None else max(1, round(rate / PACED_BATCHES))
-        self._most = min(most, BATCH_DOCUMENTS)
+        self._on_rejected = on_rejected
+        self._on_progress = on_progress
+        self._batch: list[ReplayItem] = []
+        self._batch_characters = 0
+        self._started = 0.0
+        self._documents_sent = 0
+        self._bytes_before = 0  # of the files that are done
+        batch_documents = BATCH_DOCUMENTS if rate is None else max(1, round(rate / PACED_BATCHES_PER_SECOND))
+        self._batch_documents = min(batch_documents, BATCH_DOCUMENTS)
 
-    def run(self, items: Iterable[Item]) -> None:
-        self._began = self._clock()
-        for item in items:
-            if self._journal is not None and self._journal.is_done(item.mark):
-                self._tally.skipped += 1
+    def run(self, files: Iterable[ArchiveFile]) -> None:
+        self._started = self._clock()
+        for file in files:
+            if self._journal is not None and self._journal.is_done(file.key):
+                self._stats.skipped_files += 1
             else:
-                self._read(item)
-            self._before += item.size_bytes
-            self._progress(self._before)
-        self._hand_over()
+                self._replay_file(file)
+            self._bytes_before += file.size_bytes
+            self._on_progress(self._bytes_before)
+        self._send_batch()
         self.finish()
 
     def finish(self) -> None:
-        """See to it that all that was handed over is safe and noted. Also when the run was cut off."""
-        self._note(self._target.drain())
+        """Wait until everything that was sent is safe, and journal it. Also called when the run was interrupted."""
+        self._record(self._target.drain())
 
-    def _read(self, item: Item) -> None:
-        after = self._journal.line(item.mark) if self._journal is not None else 0
-        reader = ItemReader(item, limits=self._limits, source=self._source, after_line=after)
-        by_lines = True  # otherwise its one document, or what is wrong with it, is all that there is to tell
-        for one in reader:
-            if one is None:  # whoever writes to us may wait for an answer
-                self._hand_over()
-                self._note(self._target.drain())
+    def _replay_file(self, file: ArchiveFile) -> None:
+        after = self._journal.last_line(file.key) if self._journal is not None else 0
+        reader = FileReader(file, limits=self._limits, source=self._source, after_line=after)
+        # A file of lines gets a last checkpoint of its own. In any other file the one document has the checkpoint, and
+        # a file that could not be read has none, so that it is tried again.
+        by_lines = True
+        for result in reader:
+            if result is None:  # the input pauses: a producer behind a pipe may wait for the answers
+                self._send_batch()
+                self._record(self._target.drain())
                 continue
-            line = one.origin.line if one.origin is not None else None
-            if isinstance(one, Rejected):
-                self._tally.refuse(one)
-                self._tell(one)
-                by_lines &= line is not None
+            line = result.origin.line if result.origin is not None else None
+            by_lines &= line is not None
+            if isinstance(result, Rejected):
+                self._stats.count_rejected(result)
+                self._on_rejected(result)
                 if line is not None:
-                    self._add(Entry(None, Fact(item.mark, line)))
+                    self._add(ReplayItem(None, Checkpoint(file.key, line)))
             else:
-                self._count(one)
-                self._add(Entry(one, Fact(item.mark, line)))
-                by_lines &= line is not None
-            if len(self._batch) >= self._most or self._characters >= self._limits.batch_chars:
-                self._hand_over()
-                self._progress(self._before + reader.read_bytes())
-        if by_lines and item.path is not None:
-            self._add(Entry(None, Fact(item.mark)))
+                self._count(result)
+                self._add(ReplayItem(result, Checkpoint(file.key, line)))
+            if len(self._batch) >= self._batch_documents or self._batch_characters >= self._limits.batch_chars:
+                self._send_batch()
+                self._on_progress(self._bytes_before + reader.read_bytes())
+        if by_lines and file.path is not None:
+            self._add(ReplayItem(None, Checkpoint(file.key)))
 
-    def _count(self, found: Found) -> None:
-        self._tally.read += 1
-        if isinstance(found.event, CheckInEvent):
-            self._tally.characters += len(found.event.text or "")
+    def _count(self, archived: ArchivedEvent) -> None:
+        self._stats.read += 1
+        if isinstance(archived.event, CheckInEvent):
+            self._stats.characters += len(archived.event.text or "")
         else:
-            self._tally.deletes += 1
+            self._stats.deletes += 1
 
-    def _add(self, entry: Entry) -> None:
-        self._batch.append(entry)
-        if entry.found is not None and isinstance(entry.found.event, CheckInEvent):
-            self._characters += len(entry.found.event.text or "")
+    def _add(self, item: ReplayItem) -> None:
+        self._batch.append(item)
+        if item.archived is not None and isinstance(item.archived.event, CheckInEvent):
+            self._batch_characters += len(item.archived.event.text or "")
 
-    def _hand_over(self) -> None:
-        batch, self._batch, self._characters = self._batch, [], 0
+    def _send_batch(self) -> None:
+        batch, self._batch, self._batch_characters = self._batch, [], 0
         if not batch:
             return
         if self._rate is not None:
-            wait = due(self._handed, self._rate, self._began, self._clock())
+            wait = pause_seconds(self._documents_sent, self._rate, self._started, self._clock())
             if wait:
                 self._target.pause(wait)
-        self._handed += sum(entry.found is not None for entry in batch)
-        self._note(self._target.take(batch))
+        self._documents_sent += sum(item.archived is not None for item in batch)
+        self._record(self._target.send(batch))
 
-    def _note(self, facts: Sequence[Fact]) -> None:
-        """Of each file the last fact is enough."""
-        if self._journal is not None and facts:
-            self._journal.note({fact.mark: fact for fact in facts}.values())
+    def _record(self, checkpoints: Sequence[Checkpoint]) -> None:
+        """Journal the last checkpoint of each file: it includes those before it."""
+        if self._journal is not None and checkpoints:
+            self._journal.append({one.file_key: one for one in checkpoints}.values())

@@ -13,6 +13,8 @@ import msgspec
 from rich.text import Text
 
 from gate.api import Gate
+from gate.archive.files import find_files
+from gate.archive.text_files import read_text_file
 from gate.cli import files, show
 from gate.cli.common import (
     SOME_FAILED,
@@ -62,7 +64,7 @@ def check(
     on (exit code 1). Hidden files are left out.
     """
     settings = load(options)
-    named = list(files.find(paths))
+    named = list(find_files(paths))
     unread: list[str] = []
     found: list[Verdict] = []
     opened = open_index(settings) if dry_run else open_gate(settings, index=settings.index)
@@ -88,7 +90,7 @@ def _readable(named: list[tuple[str, Path]], settings: Settings, unread: list[st
     """The files as documents; each that is none is told at once, and left out."""
     for document_id, path in named:
         try:
-            text = files.read(path, max_chars=settings.limits.max_document_chars)
+            text = read_text_file(path, max_chars=settings.limits.max_document_chars)
         except BadDocument as exc:
             unread.append(document_id)
             if json:

@@ -14,7 +14,7 @@ from msgspec import inspect, structs
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from gate.archive.readers import ItemReader, items
+from gate.archive.readers import FileReader, archive_files
 from gate.cli import show
 from gate.cli.common import HELP_WIDTH, complain, emit
 from gate.config.profiles import chosen_profile
@@ -79,8 +79,8 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     ids: list[str] = []
     texts: list[str] = []
     refused = 0
-    for item in items([path]):
-        for found in ItemReader(item, limits=limits):
+    for item in archive_files([path]):
+        for found in FileReader(item, limits=limits):
             if isinstance(found, Rejected):
                 complain(f"{found.error}; left out", kind="warning")
                 refused += 1

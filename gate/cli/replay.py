@@ -14,10 +14,10 @@ import click
 import msgspec
 from rich.text import Text
 
-from gate.archive.journal import Journal, Task, default_path
-from gate.archive.readers import STDIN, Item, items
+from gate.archive.journal import Journal, ReplayJob, default_journal_path
+from gate.archive.readers import STDIN, ArchiveFile, archive_files
 from gate.archive.replay import Replay
-from gate.archive.tally import Pace, Tally, sentence
+from gate.archive.replay_stats import ReplayStats, Throughput
 from gate.cli import show
 from gate.cli.common import SOME_FAILED, Options, common, complain, emit, load, open_gate, shown_index
 from gate.cli.stream import brokers, need_kafka
@@ -101,7 +101,7 @@ def replay(
         raise click.UsageError("give --kafka or --index, not both")
     if not (quiet or options.json) and sys.stdin.isatty() and any(str(one) == STDIN for one in sources):
         click.echo("reading events from standard input; Ctrl-D ends them", err=True)
-    tally = Tally()
+    tally = ReplayStats()
     with ExitStack() as held:
         if dry_run:
             target: Ending = Nowhere()
@@ -112,20 +112,20 @@ def replay(
         notes = None
         if not dry_run and (to_topic or settings.index != MEMORY):
             notes = held.enter_context(_journal(journal, sources, settings, to_topic=to_topic, resume=resume))
-        found = [item for item in items(sources) if not _is_own(item, settings, notes)]
+        found = [item for item in archive_files(sources) if not _is_own(item, settings, notes)]
         size = sum(item.size_bytes for item in found) if all(item.path for item in found) else None
         bar = Progress(tally, size, shown=not (quiet or options.json))
         held.enter_context(bar.opened())
         run = Replay(
             target,
-            tally=tally,
+            stats=tally,
             limits=settings.limits,
             journal=notes,
             clock=time.monotonic,
             rate=rate,
             source=source,
-            tell=Teller(json=options.json),
-            progress=bar.update,
+            on_rejected=Teller(json=options.json),
+            on_progress=bar.update,
         )
         try:
             run.run(found)
@@ -152,11 +152,11 @@ def _journal(
         target = f"{kafka.brokers} {kafka.topics.check_ins[0]}"
     elif not is_redis_url(settings.index):
         target = f"{settings.profile.ref} {Path(settings.index).resolve()}"
-    task = Task(sources=named, target=target)
-    return Journal(path or default_path(task, dict(os.environ)), task, resume=resume)
+    task = ReplayJob(sources=named, target=target)
+    return Journal(path or default_journal_path(task, dict(os.environ)), task, resume=resume)
 
 
-def _is_own(item: Item, settings: Settings, journal: Journal | None) -> bool:
+def _is_own(item: ArchiveFile, settings: Settings, journal: Journal | None) -> bool:
     """Whether a file is written by this very replay: its index beside the documents, or its journal."""
     own = [] if settings.index == MEMORY or is_redis_url(settings.index) else [settings.index]
     names = {Path(f"{path}{end}").absolute() for path in own for end in ("", "-wal", "-shm", "-journal")}
@@ -190,11 +190,11 @@ class Progress:
     """A bar on a terminal, a line now and then elsewhere: how much, how fast, how long still, and the verdicts."""
 
     def __init__(
-        self, tally: Tally, size: int | None, *, shown: bool, clock: Callable[[], float] = time.monotonic
+        self, tally: ReplayStats, size: int | None, *, shown: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._tally = tally
         self._clock = clock
-        self._pace = Pace(clock(), size)
+        self._pace = Throughput(clock(), size)
         self._shown = shown
         self._bar = show.progress(quiet=not shown)
         self._task: Any = None
@@ -215,13 +215,15 @@ class Progress:
             click.echo(self.line(read_bytes, now), err=True)
 
     def line(self, read_bytes: int, now: float) -> str:
-        left = self._pace.left_seconds(read_bytes, now)
+        left = self._pace.seconds_left(read_bytes, now)
         soon = "" if left is None else f", {_time(left)} left"
         return f"{self._tally.read:,} documents, {self._said(now)}{soon}"
 
     def _said(self, now: float) -> str:
-        counts = sentence([(one.value, self._tally.relations[one.value]) for one in Relation])
-        return f"{self._pace.rate(self._tally.read, now):,.0f}/s{': ' if counts else ''}{counts}"
+        counts = ", ".join(
+            f"{self._tally.relations[one.value]:,} {one.value}" for one in Relation if self._tally.relations[one.value]
+        )
+        return f"{self._pace.documents_per_second(self._tally.read, now):,.0f}/s{': ' if counts else ''}{counts}"
 
 
 def _time(seconds: float) -> str:
@@ -230,9 +232,9 @@ def _time(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}"
 
 
-def summarise(tally: Tally, unanswered: int, *, json: bool, dry_run: bool) -> None:
+def summarise(tally: ReplayStats, unanswered: int, *, json: bool, dry_run: bool) -> None:
     if json:
-        emit({**tally.told(), "unanswered": unanswered, "dry_run": dry_run})
+        emit({**tally.as_json(), "unanswered": unanswered, "dry_run": dry_run})
         return
     out = show.console()
     shown = show.table(out, "what", "documents", "meaning", right=("documents",))
@@ -248,15 +250,17 @@ def summarise(tally: Tally, unanswered: int, *, json: bool, dry_run: bool) -> No
         shown.add_row("waiting", f"{unanswered:,}", Text("without a verdict so far", style="dim"))
     for reason, count in sorted(tally.dead_lettered.items()):
         shown.add_row(Text("not judged", style="red"), f"{count:,}", show.cell(reason))
-    if tally.skipped:
-        shown.add_row("done before", f"{tally.skipped:,}", Text("files that are left out by --resume", style="dim"))
+    if tally.skipped_files:
+        shown.add_row(
+            "done before", f"{tally.skipped_files:,}", Text("files that are left out by --resume", style="dim")
+        )
     for reason, count in sorted(tally.unreadable.items()):
         told = ", ".join(tally.examples[reason]) + (", ..." if count > len(tally.examples[reason]) else "")
         shown.add_row(Text("unreadable", style="red"), f"{count:,}", show.cell(f"{reason}: {told}"))
     out.print(shown)
-    if families := tally.largest():
+    if groups := tally.largest_groups():
         show.gap(out)
-        shown = show.table(out, "family of", "documents", right=("documents",))
-        for name, count in families:
+        shown = show.table(out, "group of", "documents", right=("documents",))
+        for name, count in groups:
             shown.add_row(show.cell(name), f"{count:,}")
         out.print(shown)

@@ -208,7 +208,7 @@ BAD_FILES = {
     "image.png": (b"\x89PNG\r\n\0\0" + CANARY.encode(), "binary", "is not a text file; extract its text first"),
     "latin.txt": (f"{CANARY} Stück".encode("latin-1"), "bad_encoding", "is not UTF-8 (byte 15); if it is Latin-1"),
     "wide.txt": (CANARY.encode("utf-32"), "bad_encoding", "is UTF-32; convert it with: iconv"),
-    "cut.txt": (CANARY.encode("utf-16")[:-1], "bad_encoding", "is not UTF-16, as its mark says"),
+    "cut.txt": (CANARY.encode("utf-16")[:-1], "bad_encoding", "is not UTF-16, as its byte order mark says"),
     "long.txt": ((TEXT * 10).encode(), "too_large", "has more than 5,000 characters; split it, or raise limits."),
     "huge.txt": (("é" * 20001).encode(), "too_large", "has more than 5,000 characters"),
     "half.txt": (TEXT.encode() + b"\xed\xa0\xbd", "bad_encoding", "is not UTF-8"),  # a surrogate, written as UTF-8

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gate.archive.tally import Tally
+from gate.archive.replay_stats import ReplayStats
 from gate.cli import main
 from gate.cli.replay import PROGRESS_SECONDS, Progress
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
@@ -76,7 +76,10 @@ def archive() -> Path:
 def test_an_archive_is_judged_in_the_order_of_its_names(archive: Path) -> None:
     told = summary(archive, "--index", "kept.sqlite", code=1)
     assert told["relations"] == {"new": 4, "exact": 1, "near": 1}
-    assert told["families"] == [{"first": "bread.txt", "documents": 2}, {"first": "letters/light.txt", "documents": 2}]
+    assert told["groups"] == [
+        {"original": "bread.txt", "documents": 2},
+        {"original": "letters/light.txt", "documents": 2},
+    ]
     assert told["unreadable"] == {
         "bad_json": {"count": 1, "examples": ["more.jsonl.gz:3"]},
         "binary": {"count": 1, "examples": ["photo.png"]},
@@ -137,13 +140,13 @@ def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
     Path("text").write_text("text")
     other = gate("replay", archive, "--index", "a.sqlite", "--journal", "text", "--resume")
     assert other.exit_code == 2
-    assert "no journal of a replay" in other.stderr
+    assert "is not a replay journal" in other.stderr
 
 
 def test_progress_tells_the_rate_the_time_left_and_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     moments = iter([100.0, 100.0, 100.0 + PROGRESS_SECONDS / 2, 100.0 + PROGRESS_SECONDS, 101.0 + PROGRESS_SECONDS])
-    tally = Tally(read=500)
-    tally.judge(Relation.NEAR, "a", similar=True)
+    tally = ReplayStats(read=500)
+    tally.count_verdict(Relation.NEAR, "a", similar=True)
     bar = Progress(tally, 4_000_000, shown=True, clock=lambda: next(moments))
     for _ in range(3):
         bar.update(1_000_000)
@@ -219,7 +222,7 @@ def test_the_verdicts_on_what_was_sent_are_counted(archive: Path, topic: Topic) 
     told = summary(archive, *topic.options, "--wait", "60", code=1)
     assert told["judged"] == 6
     assert told["unanswered"] == 0
-    assert sum(family["documents"] for family in told["families"]) == 5  # which was first depends on the partitions
+    assert sum(group["documents"] for group in told["groups"]) == 5  # which was first depends on the partitions
     again = summary(archive, *topic.options, "--wait", "60", code=1)
     assert again["relations"] == told["relations"]  # nobody finds himself
 

@@ -1,0 +1,55 @@
+"""Write archives of tests, and read them back: documents by id, rejections by code and message."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from backports import zstd
+
+from gate.archive.readers import ArchivedEvent, FileReader, ReadResult, archive_files
+from gate.limits import Limits
+from gate.wire import CheckInEvent, Rejected
+
+LIMITS = Limits(max_document_chars=1000)
+NOON = datetime(2020, 5, 17, 12, tzinfo=UTC)
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd.compress,
+}
+
+
+def read(*paths: Path, limits: Limits = LIMITS, **options: Any) -> list[ReadResult]:
+    return [one for file in archive_files(paths) for one in FileReader(file, limits=limits, **options)]
+
+
+def documents(*paths: Path, **options: Any) -> dict[str, str | None]:
+    results = read(*paths, **options)
+    events = [one.event for one in results if isinstance(one, ArchivedEvent)]
+    assert len(events) == len(results), results
+    return {event.document_id: event.text for event in events if isinstance(event, CheckInEvent)}
+
+
+def rejections(*paths: Path, **options: Any) -> list[tuple[str, str]]:
+    return [(one.error.code, str(one.error)) for one in read(*paths, **options) if isinstance(one, Rejected)]
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    os.utime(path, (NOON.timestamp(), NOON.timestamp()))
+    return path
+
+
+def line(document_id: str, text: str = "text", **more: Any) -> str:
+    return json.dumps({"document_id": document_id, "text": text, **more}) + "\n"
