@@ -26,8 +26,8 @@ from gate.pipeline import batches, split_for_signing
 from load.corpus import Recipe, SyntheticCorpus
 from load.measure import CLOCKS, BenchmarkReport, Contender, interleave, target_row
 
-WORDS = Profile(name="words", stream="words", gram=3)
-CHARACTERS = Profile(name="characters", stream="characters", gram=5)
+WORDS = Profile(name="words", tokenizer="words", gram=3)
+CHARACTERS = Profile(name="characters", tokenizer="characters", gram=5)
 CHARACTERS_PER_WORD = 5  # of the corpus, spaces and full stops included
 LONG = 5_000_000
 

@@ -46,16 +46,16 @@ SKETCH = replace(STANDARD, name="sketch", method="minhash")
 WORD_STREAMS = (
     *(replace(FINGERPRINT, gram=gram) for gram in (1, 2, 3, 4)),
     *(replace(FINGERPRINT, gram=gram, drop_stop_words=True) for gram in (1, 2, 3)),
-    replace(FINGERPRINT, stream="soundex", gram=3),
-    replace(FINGERPRINT, stream="soundex", gram=1, drop_stop_words=True),
-    *(replace(FINGERPRINT, stream="characters", gram=gram) for gram in (5, 9)),
+    replace(FINGERPRINT, tokenizer="soundex", gram=3),
+    replace(FINGERPRINT, tokenizer="soundex", gram=1, drop_stop_words=True),
+    *(replace(FINGERPRINT, tokenizer="characters", gram=gram) for gram in (5, 9)),
 )
-CHARACTER_STREAMS = tuple(replace(FINGERPRINT, stream="characters", gram=gram) for gram in (4, 5, 7, 9))
+CHARACTER_TOKENIZERS = tuple(replace(FINGERPRINT, tokenizer="characters", gram=gram) for gram in (4, 5, 7, 9))
 SKETCH_STREAMS = (
     *(replace(SKETCH, gram=gram) for gram in (1, 2, 3, 4, 5)),
     replace(SKETCH, drop_stop_words=True),
-    replace(SKETCH, stream="soundex"),
-    *(replace(SKETCH, stream="characters", gram=gram) for gram in (5, 9, 15)),
+    replace(SKETCH, tokenizer="soundex"),
+    *(replace(SKETCH, tokenizer="characters", gram=gram) for gram in (5, 9, 15)),
 )
 
 
@@ -66,7 +66,7 @@ def sweep(sets: Sequence[Corpus], told: StepTimer) -> list[ScoreTable]:
     everything = [*sets, *short]
     return [
         fingerprint_table(sets, short, told, WORD_STREAMS, RADII),
-        fingerprint_table(sets, [], told, CHARACTER_STREAMS, WIDE_RADII),
+        fingerprint_table(sets, [], told, CHARACTER_TOKENIZERS, WIDE_RADII),
         stream_table(everything, told),
         sketch_table(everything, told),
         band_table(everything, told),
@@ -116,20 +116,20 @@ def added(shares: Iterable[Proportion]) -> Proportion:
 
 def stream_of(profile: Profile) -> Row:
     left_out = "stop words" if profile.drop_stop_words else "-"
-    return {"stream": profile.stream, "k": profile.gram, "left out": left_out}
+    return {"tokenizer": profile.tokenizer, "k": profile.gram, "left out": left_out}
 
 
 def fingerprint_table(
     sets: Sequence[Corpus],
     short: Sequence[Corpus],
     told: StepTimer,
-    streams: Sequence[Profile],
+    tokenizers: Sequence[Profile],
     radii: Sequence[int],
 ) -> ScoreTable:
     """Recall is that of whole documents: of short texts a fingerprint finds next to nothing. Errors are of both."""
     everything = [*sets, *short]
     rows: list[Row] = []
-    for profile in streams:
+    for profile in tokenizers:
         with told(f"SimHash, {', '.join(map(str, stream_of(profile).values()))}"):
             features = [
                 [shingles.features(t, profile) for t in normalise_in_batches(documents.texts)]
@@ -190,7 +190,7 @@ def stream_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
                     row |= {"threshold": f"{threshold:.2f}"} | result.row()
                     break
             rows.append(row)
-    return ScoreTable("MinHash of other streams, at the lowest threshold with a precision of 99.9 on every set", rows)
+    return ScoreTable("MinHash of other tokenizers, at the lowest threshold with a precision of 99.9 on each set", rows)
 
 
 def sketch_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:

@@ -21,7 +21,7 @@ def test_of_a_document_with_too_many_features_the_first_are_signed_and_the_verdi
                 CheckIn(document_id="whole", text=LONG),
             ]
         )
-    counts_characters = BUILT_IN[profile].stream == "characters"
+    counts_characters = BUILT_IN[profile].tokenizer == "characters"
     assert (Degraded.FEATURES_CAPPED in beginning.degraded) == counts_characters
     assert whole.degraded == (Degraded.FEATURES_CAPPED,)
     assert whole.features is not None

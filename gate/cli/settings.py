@@ -59,7 +59,7 @@ def plan(
     if at is not None or recall is not None:
         profile = _banded(profile, at, DEFAULT_RECALL if recall is None else recall)
     expected = planned(profile, documents)
-    words = "characters" if profile.stream == "characters" else "words"
+    words = "characters" if profile.tokenizer == "characters" else "words"
     unit = profile.window if profile.method in sampled_methods.NAMES else profile.gram
     if options.json:
         told: dict[str, Any] = msgspec.to_builtins(expected)
@@ -95,7 +95,7 @@ def _banded(profile: Profile, at: float | None, recall: float) -> Profile:
 def _parameters(profile: Profile) -> str:
     """A profile in one line: what was looked at, how it is found, what counts."""
     window = profile.method in sampled_methods.NAMES
-    parts = [f"windows of {profile.window} bytes" if window else f"{profile.stream} in {profile.gram}s"]
+    parts = [f"windows of {profile.window} bytes" if window else f"{profile.tokenizer} in {profile.gram}s"]
     if profile.method in ("simhash", "hybrid"):
         parts.append(f"weights {profile.weights}")
     parts.append(f"method {profile.method}")

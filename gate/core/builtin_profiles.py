@@ -16,7 +16,7 @@ BUILT_IN: dict[str, Profile] = {
         # many false matches (docs/quality.md): for comparison, not for use.
         Profile(
             name="roth-2013",
-            stream="characters",
+            tokenizer="characters",
             gram=4,
             weights="set",
             method="simhash",
@@ -24,11 +24,11 @@ BUILT_IN: dict[str, Profile] = {
             resemblance=None,
         ),
         # Roth 2011: his best, method 43B: Soundex codes without stop words, in 40s; the sum of the hashes that 25
-        # divides; similar within 30 %. His other combinations by stream, drop_*, gram, si_method and si_window. For
+        # divides; similar within 30 %. His other combinations by tokenizer, drop_*, gram, si_method and si_window. For
         # comparison, not for use: one of nine strangers is similar by chance (docs/papers.md).
         Profile(
             name="roth-2011",
-            stream="soundex",
+            tokenizer="soundex",
             gram=40,
             drop_stop_words=True,
             method="simindex",
@@ -38,7 +38,7 @@ BUILT_IN: dict[str, Profile] = {
         # pairs from .7 on. Other families by `family`.
         Profile(
             name="bergillos-2018",
-            stream="characters",
+            tokenizer="characters",
             gram=9,
             method="minhash",
             family="modular",
@@ -49,7 +49,7 @@ BUILT_IN: dict[str, Profile] = {
         # stand for the sets that the paper compares, in bands that find 99 % from .9 on.
         Profile(
             name="azgomi-2014",
-            stream="characters",
+            tokenizer="characters",
             gram=5,
             method="minhash",
             bands=9,
@@ -58,15 +58,15 @@ BUILT_IN: dict[str, Profile] = {
             length_filter=True,
         ),
         # Cherkasova et al. 2009: windows of 20 bytes, n = 100, and pairs from 70 % on.
-        Profile(name="mod-n", stream="characters", method="mod-n", resemblance=0.7),
-        Profile(name="min-n", stream="characters", method="min-n", resemblance=0.7),
-        Profile(name="sketch-n", stream="characters", method="sketch-n", resemblance=0.7),
-        Profile(name="bsw-n", stream="characters", method="bsw-n", resemblance=0.7),
-        Profile(name="bsw-n-plain", stream="characters", method="bsw-n", chunks="whole", resemblance=0.7),
+        Profile(name="mod-n", tokenizer="characters", method="mod-n", resemblance=0.7),
+        Profile(name="min-n", tokenizer="characters", method="min-n", resemblance=0.7),
+        Profile(name="sketch-n", tokenizer="characters", method="sketch-n", resemblance=0.7),
+        Profile(name="bsw-n", tokenizer="characters", method="bsw-n", resemblance=0.7),
+        Profile(name="bsw-n-plain", tokenizer="characters", method="bsw-n", chunks="whole", resemblance=0.7),
         # A part is found by its whole and the other way round (docs/containment.md).
         Profile(
             name="containment",
-            stream="characters",
+            tokenizer="characters",
             method="mod-n",
             sample=25,
             max_keys=128,

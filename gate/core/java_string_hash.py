@@ -35,7 +35,7 @@ def features(texts: Texts, profile: Profile, secret: bytes = b"", *, gram: int |
     texts = varied(texts, profile)
     hashes, starts = (
         _character_grams(texts, gram)
-        if profile.stream == "characters"
+        if profile.tokenizer == "characters"
         else _token_grams(texts, profile, gram, seed_of(secret))
     )
     wide = hashes.astype(np.uint64)
@@ -89,7 +89,7 @@ def _token_grams(texts: Texts, profile: Profile, gram: int, seed: int) -> tuple[
     found = words(texts)
     tokens = word_tokens(found, seed)
     codes, lengths = _words(found)
-    if profile.stream == "soundex":
+    if profile.tokenizer == "soundex":
         chunks = soundex_codes(found, tokens.hashes, seed)
         coded = np.flatnonzero(chunks)
         letters = np.ascontiguousarray(chunks[coded].astype("<u8")).view(np.uint8).reshape(-1, 8)[:, :4].reshape(-1)

@@ -1,4 +1,4 @@
-"""A profile says what a signature means: stream, variations, k-grams, method, parameters, thresholds.
+"""A profile says what a signature means: tokenizer, variations, k-grams, method, parameters, thresholds.
 
 It is part of every verdict and every stored key. Signatures of two profiles never meet, and the digest of the
 fields that shape a signature guards against meeting by mistake under one name.
@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-Stream = Literal["characters", "words", "soundex"]
+Tokenizer = Literal["characters", "words", "soundex"]
 Weights = Literal["count", "log", "set"]
 Family = Literal["one-permutation", "modular", "multiplicative", "murmur3"]
 Chunks = Literal["smallest", "whole"]
@@ -44,7 +44,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     version: Annotated[int, Meta(ge=1)] = 1
 
     # What is looked at.
-    stream: Stream = "words"
+    tokenizer: Tokenizer = "words"
     gram: Annotated[int, Meta(ge=1, le=64)] = 3
     drop_stop_words: bool = False
     drop_vowels: bool = False  # characters only

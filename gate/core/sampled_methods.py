@@ -172,10 +172,10 @@ class Sketched:
 def check(profile: Profile) -> None:
     """ConfigError where the parameters do not go together."""
     problems = []
-    if profile.stream != "characters":
+    if profile.tokenizer != "characters":
         problems.append(
-            f"profile.stream: {profile.method} looks through a window of bytes and knows no {profile.stream}; set it "
-            'to "characters"'
+            f"profile.tokenizer: {profile.method} looks through a window of bytes and knows no "
+            f'{profile.tokenizer}; set it to "characters"'
         )
     if profile.method == "sketch-n" and profile.bands * profile.rows > profile.sample:
         problems.append(

@@ -62,7 +62,7 @@ class Features:
 def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
     """The features of each text under a profile, in the order of the text, repeated ones included."""
     seed, texts = seed_of(secret), varied(texts, profile)
-    if profile.stream == "characters":
+    if profile.tokenizer == "characters":
         return _character_grams(texts, profile.gram, seed)
     return _token_grams(_tokens(texts, profile, seed), profile.gram)
 
@@ -71,18 +71,18 @@ def varied(texts: Texts, profile: Profile) -> Texts:
     """The texts after the variations that change characters; those of words come when there are words."""
     if profile.mask_numbers:
         texts = token_filters.mask_numbers(texts)
-    if profile.stream == "characters" and profile.drop_stop_words:
+    if profile.tokenizer == "characters" and profile.drop_stop_words:
         texts = token_filters.drop_stop_words_from_text(texts, profile.stop_words)
-    if profile.stream == "characters" and profile.drop_vowels:
+    if profile.tokenizer == "characters" and profile.drop_vowels:
         texts = token_filters.drop_vowels(texts)
     return texts
 
 
 def _tokens(texts: Texts, profile: Profile, seed: int) -> Tokens:
     found = words(texts)
-    tokens = word_tokens(found, seed) if profile.stream == "words" else soundex_tokens(found, seed)
+    tokens = word_tokens(found, seed) if profile.tokenizer == "words" else soundex_tokens(found, seed)
     if profile.drop_stop_words:
-        plain = tokens if profile.stream == "words" and not seed else word_tokens(found, 0)
+        plain = tokens if profile.tokenizer == "words" and not seed else word_tokens(found, 0)
         tokens = token_filters.drop_stop_words(tokens, plain.hashes, profile.stop_words)
     return token_filters.drop_repeats(tokens) if profile.drop_repeats else tokens
 

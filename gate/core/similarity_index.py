@@ -269,7 +269,7 @@ def _ranges(rows: NDArray[np.int64], signed: Numbers, low: NDArray[np.uint64], h
 
 def check(profile: Profile) -> None:
     """Refuse parameters that the method cannot work with, before any work."""
-    if profile.si_method == FREQUENT and profile.stream == "characters":
-        raise ConfigError("profile.si_method: 13 counts words; give profile.stream words or soundex")
+    if profile.si_method == FREQUENT and profile.tokenizer == "characters":
+        raise ConfigError("profile.si_method: 13 counts words; give profile.tokenizer words or soundex")
     if profile.si_method == SUPER and profile.gram < 2:
         raise ConfigError("profile.gram: a super shingle of 1 never ends; give 2 or more")

@@ -1,6 +1,6 @@
 """Variations: what is left out or masked before k-grams are cut.
 
-Numbers, vowels and, in a stream of characters, stop words are taken out of the text; in streams of words, stop words
+Numbers, vowels and, with characters as tokens, stop words are taken out of the text; with words as tokens, stop words
 and repeated words are taken out of the sequence of tokens.
 """
 

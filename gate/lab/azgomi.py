@@ -73,7 +73,7 @@ class FilterResult:
 def run(corpus: Corpus, options: AzgomiOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     documents = drawn(corpus, options, rng)
-    profile = Profile(name="tried", stream="characters", gram=options.gram)
+    profile = Profile(name="tried", tokenizer="characters", gram=options.gram)
     shingles = extract_features(documents.texts, profile)
     outcomes = list(compared(shingles, options.at, progress))
     return ExperimentReport(

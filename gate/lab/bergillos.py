@@ -128,7 +128,7 @@ def shared(texts: Sequence[str], gram: int) -> Floats:
 
 
 def _characters(gram: int) -> Profile:
-    return Profile(name="tried", stream="characters", gram=gram)
+    return Profile(name="tried", tokenizer="characters", gram=gram)
 
 
 # Figure 3

@@ -41,7 +41,7 @@ def cautions(documents: Corpus) -> Cautions:
     if unknown >= UNSPACED:
         found.append(
             f"{unknown:.0%} of the letters stand in runs of more than {LONG_RUN} without a space (mostly {script}): "
-            "the gate cannot tell words apart there; trust a stream of characters, or put spaces between words first"
+            "the gate cannot tell words apart there; trust the tokenizer characters, or put spaces between words first"
         )
     return Cautions(told=[one for one in found if one], spaceless=alone >= UNSPACED)
 

@@ -1,8 +1,8 @@
 """Controlled edits of somebody's own documents: copies whose distance from their originals is chosen.
 
 A text is cut into pieces, each a word with whatever follows it up to the next one, so that an edited copy keeps the
-lines and the punctuation of its original. Letters of scripts without spaces are words of their own, as in the streams
-that documents are signed by. All randomness comes in by the generator.
+lines and the punctuation of its original. Letters of scripts without spaces are words of their own, as in the
+tokenizers that documents are signed by. All randomness comes in by the generator.
 """
 
 from __future__ import annotations

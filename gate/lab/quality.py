@@ -148,7 +148,7 @@ def cost(profile: Profile, found: JudgedPairs, documents: int) -> Row:
     seen = (
         f"windows of {profile.window}"
         if profile.method in sampled_methods.NAMES
-        else f"{profile.stream} in {profile.gram}s"
+        else f"{profile.tokenizer} in {profile.gram}s"
     )
     return {
         "how": f"{profile.method}, {seen}",

@@ -150,7 +150,7 @@ def notes(
     said = [
         f"{len(scores)} combinations of {len(documents)} documents; {above} have a score above 1, the best has "
         f"{best:.2f}. The paper has {paper.ABOVE_ONE} of {paper.COMBINATIONS} and 3.50 (method 43B, k = 40). It counts "
-        "16 more, all of 14 x 3 x 4 x 4, although method 13 has no stream of characters.",
+        "16 more, all of 14 x 3 x 4 x 4, although method 13 does not work on characters.",
         "Java's hashes have a sign, so a sum of them (methods 1, 3, 11) is a random walk. It says little of how long a "
         f"document is, and the sums of two works are similar in {strangers:.1%} of the cases here; of two independent "
         f"normal numbers that would be {chance:.1%}. Sums of extremes (5, 7, 9) grow with the length instead, and any "
@@ -158,7 +158,7 @@ def notes(
         "The best of hundreds of combinations on a dozen documents is then largely a matter of luck, and another one "
         "on other texts. That is where our numbers differ from the paper's, and why: its editions of the texts are not "
         "ours, and whatever differs in them moves a sum by a random amount.",
-        "The super shingle is made of k-grams that do not overlap; white space is left out of the stream of "
+        "The super shingle is made of k-grams that do not overlap; white space is left out of the sequence of "
         "characters, as Figure 1 shows it; the 400 lowest and highest hashes count repeated ones.",
     ]
     if planted:

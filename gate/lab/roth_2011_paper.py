@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-COMBINATIONS = 672  # 14 methods x 3 streams x 4 variations x 4 runs; method 13 has no stream of characters, he says
+COMBINATIONS = 672  # 14 methods x 3 tokenizers x 4 variations x 4 runs; method 13 does not work on characters, he says
 ABOVE_ONE = 104  # combinations with a score above 1
 FREQUENCIES = {9: 23, 3: 21, 7: 21}  # of the methods among those; the others of Figure 3 are in its picture only
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core import java_string_hash, similarity_index
-from gate.core.profile import Profile, Stream
+from gate.core.profile import Profile, Tokenizer
 from gate.core.text import Texts
 from gate.lab.experiment import ProgressTracker
 from gate.lab.truth import Corpus
@@ -24,8 +24,8 @@ from gate.lab.truth import Corpus
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-OFFSETS: dict[Stream, int] = {"characters": 0, "words": 20, "soundex": 40}
-# Variations A to D by the switches of a profile, first in a stream of characters, then in the others.
+OFFSETS: dict[Tokenizer, int] = {"characters": 0, "words": 20, "soundex": 40}
+# Variations A to D by the switches of a profile, first with characters as tokens, then with words.
 CHARACTERS = {"A": (), "B": ("drop_stop_words",), "C": ("drop_vowels",), "D": ("drop_stop_words", "drop_vowels")}
 WORDS = {"A": (), "B": ("drop_stop_words",), "C": ("drop_repeats",), "D": ("drop_stop_words", "drop_repeats")}
 NAMES = (
@@ -38,15 +38,15 @@ NAMES = (
 @dataclass(frozen=True, slots=True)
 class Combination:
     method: int  # 1 to 14
-    stream: Stream
+    tokenizer: Tokenizer
     variation: str
     gram: int
     window: int
 
     @property
     def tracked(self) -> str:
-        """The paper's number of method and stream, and the variation."""
-        return f"{self.method + OFFSETS[self.stream]}{self.variation}"
+        """The paper's number of method and tokenizer, and the variation."""
+        return f"{self.method + OFFSETS[self.tokenizer]}{self.variation}"
 
     @property
     def label(self) -> str:
@@ -56,7 +56,7 @@ class Combination:
     def row(self) -> dict[str, object]:
         return {
             "method": self.tracked,
-            "what": f"{NAMES[self.method - 1]}, {self.stream}",
+            "what": f"{NAMES[self.method - 1]}, {self.tokenizer}",
             "k": self.gram,
             "w": self.window,
         }
@@ -90,17 +90,17 @@ def similarity_indexes(
     """The numbers of all documents under every combination; a run is a k and a w."""
     found: dict[Combination, Ints] = {}
     shapes = list(product(OFFSETS, "ABCD", runs))
-    for stream, variation, (gram, window) in progress(shapes, "streams, variations and runs"):
-        switches: Any = dict.fromkeys((CHARACTERS if stream == "characters" else WORDS)[variation], True)
-        profile = Profile(name="tried", method="simindex", stream=stream, gram=gram, **switches)
+    for tokenizer, variation, (gram, window) in progress(shapes, "tokenizers, variations and runs"):
+        switches: Any = dict.fromkeys((CHARACTERS if tokenizer == "characters" else WORDS)[variation], True)
+        profile = Profile(name="tried", method="simindex", tokenizer=tokenizer, gram=gram, **switches)
         whole = [java_string_hash.features(batch, profile) for batch in texts]
         single = (
-            [java_string_hash.features(batch, profile, gram=1) for batch in texts] if stream != "characters" else []
+            [java_string_hash.features(batch, profile, gram=1) for batch in texts] if tokenizer != "characters" else []
         )
         for method in range(1, 15):
             if features := single if method == similarity_index.FREQUENT else whole:
                 parts = [similarity_index.numbers(one, method, gram=gram, window=window) for one in features]
-                found[Combination(method, stream, variation, gram, window)] = np.concatenate(parts)
+                found[Combination(method, tokenizer, variation, gram, window)] = np.concatenate(parts)
     return found
 
 

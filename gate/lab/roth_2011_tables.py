@@ -54,8 +54,8 @@ def paper_tables(
         yield Table(name=f"expected_{number}", title=f"What is expected: {zone} (Table {number})", rows=rows)
     rows = []
     for told in paper.TOP:
-        stream = next(stream for stream, offset in OFFSETS.items() if 0 < told.method - offset <= 14)
-        one = Combination(told.method - OFFSETS[stream], stream, told.variation, told.gram, told.window)
+        tokenizer = next(tokenizer for tokenizer, offset in OFFSETS.items() if 0 < told.method - offset <= 14)
+        one = Combination(told.method - OFFSETS[tokenizer], tokenizer, told.variation, told.gram, told.window)
         if one in scores:
             ours, cells = scores[one], list(_cells(hits[one], place))
             theirs = [c == "1" for lines in told.zones.values() for line in lines for c in line]
@@ -121,7 +121,7 @@ def chance_table(hits: Mapping[Combination, Flags], zones: Flags) -> Table:
         )
     return Table(
         name="chance",
-        title="How often documents are similar, over all streams, variations and runs",
+        title="How often documents are similar, over all tokenizers, variations and runs",
         rows=rows,
         note="Each document with every other. A method that tells works apart has much in the first column and little "
         "in the second.",
@@ -135,7 +135,7 @@ def frequency_plot(above: Sequence[Combination]) -> Plot:
     return Plot(
         name="frequencies",
         title="Methods among the combinations with a score above 1 (Figure 3)",
-        x_label="method of Roth 2011, streams taken together",
+        x_label="method of Roth 2011, tokenizers taken together",
         y_label="combinations",
         kind="bars",
         ticks=[str(n) for n in range(1, 15)],

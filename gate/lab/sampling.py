@@ -38,7 +38,7 @@ def tried(method: str, n: int, *, window: int = 20, plain: bool = False) -> Prof
     """An algorithm without the limits that make it practical: all that is sampled is kept, and all of it are keys."""
     return Profile(
         name="tried",
-        stream="characters",
+        tokenizer="characters",
         method=method,
         window=window,
         sample=n,

@@ -204,7 +204,7 @@ def planned(documents: Corpus, profile: Profile) -> dict[str, float | None]:
     so there is no comparison where those are not 3-word shingles."""
     jaccards = documents.pairs.jaccard
     plain = not (profile.drop_stop_words or profile.drop_repeats or profile.mask_numbers)
-    if profile.stream != "words" or profile.gram != GRAM or not plain:
+    if profile.tokenizer != "words" or profile.gram != GRAM or not plain:
         return dict.fromkeys(BANDS)
     expected = np.array([plan.recall(profile, jaccard) for jaccard in jaccards.tolist()])
     within = {band: expected[(jaccards >= low) & (jaccards < high)] for band, (low, high) in BANDS.items()}

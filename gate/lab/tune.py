@@ -237,7 +237,7 @@ def told(found: Proportion) -> str:
 
 
 def looked(profile: Profile) -> str:
-    unit = {"words": "words", "soundex": "Soundex codes of words", "characters": "characters"}[profile.stream]
+    unit = {"words": "words", "soundex": "Soundex codes of words", "characters": "characters"}[profile.tokenizer]
     less = " without stop words" if profile.drop_stop_words else ""
     return f"single {unit}{less}" if profile.gram == 1 else f"{unit}{less} in runs of {profile.gram}"
 
@@ -257,7 +257,7 @@ def chosen_table(profile: Profile) -> Table:
     rows: list[Row] = [
         {"parameter": name, "value": written(value), "standard": written(structs.asdict(STANDARD)[name])}
         for name, value in structs.asdict(profile).items()
-        if name in ("stream", "gram", "method", "resemblance") or value != plain[name]
+        if name in ("tokenizer", "gram", "method", "resemblance") or value != plain[name]
     ]
     return Table(name="profile", title="The chosen profile, where it differs from the defaults", rows=rows)
 

@@ -73,8 +73,8 @@ def looks(spaceless: bool) -> list[Profile]:
     base = Profile(name=NAME)
     found = [replace(base, gram=gram) for gram in (2, 3, 4)]
     found.append(replace(base, gram=1, drop_stop_words=True))
-    found += [replace(base, gram=gram) for gram in (5, 8)] if spaceless else [replace(base, stream="soundex")]
-    found += [replace(base, stream="characters", gram=gram) for gram in (5, 9)]
+    found += [replace(base, gram=gram) for gram in (5, 8)] if spaceless else [replace(base, tokenizer="soundex")]
+    found += [replace(base, tokenizer="characters", gram=gram) for gram in (5, 9)]
     return found
 
 

@@ -55,13 +55,13 @@ def test_profiles_that_build_on_each_other_in_a_circle_are_reported(folder: Path
 
 def test_every_problem_of_a_profile_is_reported_at_once() -> None:
     found = problems(
-        '[profile]\nbase = "standart"\nsteam = "words"\nstream = "sentences"\nresemblance = 1.5\n'
+        '[profile]\nbase = "standart"\ntokeniser = "words"\ntokenizer = "sentences"\nresemblance = 1.5\n'
         'gram = 0\nweights = 1\nmask_numbers = "yes"\nstop_words = "the"\n'
     )
     assert found == [
         "profile (gate.toml): base: `standart` is unknown; did you mean `standard`?",
-        "profile (gate.toml): steam is unknown; did you mean `stream`?",
-        "profile (gate.toml): stream: 'sentences' is not allowed; choose one of characters, soundex, words",
+        "profile (gate.toml): tokeniser is unknown; did you mean `tokenizer`?",
+        "profile (gate.toml): tokenizer: 'sentences' is not allowed; choose one of characters, soundex, words",
         "profile (gate.toml): resemblance: 1.5 is not allowed; give a number above 0 and at most 1, or false for none",
         "profile (gate.toml): gram: 0 is not allowed; give a whole number at least 1 and at most 64",
         "profile (gate.toml): weights: 1 is not allowed; choose one of count, log, set",

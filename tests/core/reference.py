@@ -151,7 +151,7 @@ def soundex(word: str) -> str:
 
 
 def soundex_token(word: str) -> str:
-    """What stands for a word in the stream of Soundex codes."""
+    """The token of a word where Soundex codes are the tokens."""
     bare = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     return soundex(bare) if bare.isascii() and bare.isalpha() else word
 
@@ -200,7 +200,7 @@ def features(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
     seed, k = seed_of(secret), profile.gram
     if profile.mask_numbers:
         normal = mask_numbers(normal)
-    if profile.stream == "characters":
+    if profile.tokenizer == "characters":
         if profile.drop_stop_words:
             normal = drop_stop_words_from_text(normal, profile.stop_words)
         if profile.drop_vowels:
@@ -210,7 +210,7 @@ def features(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
     if profile.drop_stop_words:
         stops = stop_list(profile.stop_words)
         sequence = [word for word in sequence if word not in stops]
-    if profile.stream == "soundex":
+    if profile.tokenizer == "soundex":
         sequence = [soundex_token(word) for word in sequence]
     if profile.drop_repeats:
         sequence = list(dict.fromkeys(sequence))

@@ -34,7 +34,7 @@ def units_of(text: str) -> list[str]:
 def grams(normal: str, profile: Profile, gram: int) -> list[str]:
     if profile.mask_numbers:
         normal = reference.mask_numbers(normal)
-    if profile.stream == "characters":
+    if profile.tokenizer == "characters":
         if profile.drop_stop_words:
             normal = reference.drop_stop_words_from_text(normal, profile.stop_words)
         if profile.drop_vowels:
@@ -45,7 +45,7 @@ def grams(normal: str, profile: Profile, gram: int) -> list[str]:
     if profile.drop_stop_words:
         stops = stop_list(profile.stop_words)
         sequence = [word for word in sequence if word not in stops]
-    if profile.stream == "soundex":
+    if profile.tokenizer == "soundex":
         sequence = [reference.soundex_token(word) for word in sequence]
     if profile.drop_repeats:
         sequence = list(dict.fromkeys(sequence))

@@ -34,7 +34,7 @@ ascii_texts = st.text(st.characters(max_codepoint=127), max_size=40)
 any_texts = st.one_of(joined, joined, st.text(UNICODE, max_size=40), ascii_texts)
 batches = st.lists(any_texts, max_size=6)
 
-# Languages as they are written; each is long enough for features of every stream and size.
+# Languages as they are written; each is long enough for features of every tokenizer and size.
 WRITTEN = {
     "english": "The quick brown fox jumps over the lazy dog; the dog, by the way, didn't mind it in 2024.",
     "german": "Über dem grünen Wald ziehen große weiße Wolken, und die Straße führt weiter nach Süden.",

@@ -21,7 +21,7 @@ NAMES = ["hybrid", "minhash", "simhash"]  # those of k-grams; test_windowed.py h
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),
-    stream=st.sampled_from(["characters", "words", "soundex"]),
+    tokenizer=st.sampled_from(["characters", "words", "soundex"]),
     gram=st.integers(1, 4),
     weights=st.sampled_from(["count", "log", "set"]),
     method=st.sampled_from(NAMES),
@@ -72,7 +72,7 @@ def test_a_text_is_signed_alike_in_any_company(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_that_differ_in_form_only_have_one_body(name: str) -> None:
-    method = method_of(Profile(name="p", method=name, min_features=1, stream="characters"))
+    method = method_of(Profile(name="p", method=name, min_features=1, tokenizer="characters"))
     forms = ["Straße im  Café", "STRASSE IM CAFE\u0301", "strasse im café\n", "ＳＴＲＡＳＳＥ\u00ad im Café"]
     assert len(set(method.sign(normalise(forms)).bodies)) == 1
 

@@ -25,7 +25,7 @@ long_texts = st.lists(any_texts, min_size=3, max_size=6).map(" ".join)  # most o
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),
-    stream=st.just("characters"),
+    tokenizer=st.just("characters"),
     mask_numbers=st.booleans(),
     method=st.sampled_from(NAMES),
     window=st.sampled_from([1, 4, 20]),
@@ -40,7 +40,7 @@ PROFILES = st.builds(
 
 
 def profile_of(name: str, **changes: object) -> Profile:
-    plain = Profile(name="p", stream="characters", method=name, sample=8, bands=2, rows=4, min_features=1)
+    plain = Profile(name="p", tokenizer="characters", method=name, sample=8, bands=2, rows=4, min_features=1)
     return msgspec.structs.replace(plain, **changes)
 
 
@@ -261,7 +261,7 @@ def test_two_fingerprints_of_two_are_no_containment() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_windows_of_bytes_know_no_words(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"profile\.stream.*characters"):
+    with pytest.raises(ConfigError, match=r"profile\.tokenizer.*characters"):
         method_of(Profile(name="p", method=name))
 
 
@@ -298,7 +298,7 @@ def test_fields_of_other_methods_leave_a_digest_as_it_is() -> None:
 
 
 def _moves(name: str, field: str, value: object) -> bool:
-    one = Profile(name="p", stream="characters", method=name)
+    one = Profile(name="p", tokenizer="characters", method=name)
     return msgspec.structs.replace(one, **{field: value}).digest() != one.digest()
 
 

@@ -1,4 +1,4 @@
-"""k-grams of every stream under every variation are those of the reference."""
+"""k-grams with every tokenizer under every variation are those of the reference."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gate.core.profile import Profile, Stream
+from gate.core.profile import Profile, Tokenizer
 from gate.core.shingles import Features, features
 from gate.core.text import normalise
 from tests.core import reference
 from tests.core.samples import WRITTEN, any_texts, batches
 
-STREAMS: tuple[Stream, ...] = get_args(Stream)
+TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 GRAMS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 64])
 SECRETS = st.sampled_from([b"", b"secret", b"another"])
 
@@ -33,7 +33,7 @@ def of(batch: list[str], secret: bytes = b"", **shape: Any) -> list[list[int]]:
 def profiles(draw: st.DrawFn) -> Profile:
     return Profile(
         name="p",
-        stream=draw(st.sampled_from(STREAMS)),
+        tokenizer=draw(st.sampled_from(TOKENIZERS)),
         gram=draw(GRAMS),
         stop_words=draw(st.sampled_from([(), ("hello", "漢", "é")])),
         drop_stop_words=draw(st.booleans()),
@@ -44,7 +44,7 @@ def profiles(draw: st.DrawFn) -> Profile:
 
 
 @given(batches, profiles(), SECRETS)
-@example(["", "a", "é", "漢字", "x" * 20, "aé"], Profile(name="p", stream="characters", gram=2), b"")
+@example(["", "a", "é", "漢字", "x" * 20, "aé"], Profile(name="p", tokenizer="characters", gram=2), b"")
 @example(["one two", "three", "", "four five six"], Profile(name="p", gram=2), b"secret")
 def test_the_features_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
     expected = [reference.features(reference.normalise(one), profile, secret) for one in batch]
@@ -70,28 +70,30 @@ def test_another_secret_has_no_feature_in_common(batch: list[str], profile: Prof
 
 
 @pytest.mark.parametrize("language", sorted(WRITTEN))
-@pytest.mark.parametrize("stream", STREAMS)
-def test_every_language_has_features_of_every_stream(language: str, stream: str) -> None:
-    [found] = of([WRITTEN[language]], stream=stream, gram=3)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_every_language_has_features_with_every_tokenizer(language: str, tokenizer: str) -> None:
+    [found] = of([WRITTEN[language]], tokenizer=tokenizer, gram=3)
     assert len(set(found)) >= 8
 
 
 def test_texts_shorter_than_a_k_gram_have_no_features() -> None:
     assert of(["", "one", "one two", "one two three"], gram=3)[:3] == [[], [], []]
-    assert of(["", "ab", "abc", "é", "éa"], stream="characters", gram=3) == [
+    assert of(["", "ab", "abc", "é", "éa"], tokenizer="characters", gram=3) == [
         [],
         [],
-        of(["abc"], stream="characters")[0],
+        of(["abc"], tokenizer="characters")[0],
         [],
         [],
     ]
 
 
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @pytest.mark.parametrize("secret", [b"", b"secret"])
-def test_stop_words_are_known_under_a_secret_too(stream: str, secret: bytes) -> None:
+def test_stop_words_are_known_under_a_secret_too(tokenizer: str, secret: bytes) -> None:
     with_them, without = "the quick fox of these brown woods", "quick fox brown woods"
-    [left], [plain] = (of([one], secret, stream=stream, gram=2, drop_stop_words=True) for one in (with_them, without))
+    [left], [plain] = (
+        of([one], secret, tokenizer=tokenizer, gram=2, drop_stop_words=True) for one in (with_them, without)
+    )
     assert left == plain
 
 
@@ -100,10 +102,10 @@ def test_words_in_another_order_are_another_k_gram() -> None:
     assert of(["one one two"], gram=3) != of(["one two one"], gram=3)
 
 
-@pytest.mark.parametrize("stream", STREAMS)
-def test_a_document_of_megabytes_has_the_features_of_its_beginning_and_its_end(stream: Stream) -> None:
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_a_document_of_megabytes_has_the_features_of_its_beginning_and_its_end(tokenizer: Tokenizer) -> None:
     line = " ".join(WRITTEN.values())
-    profile = Profile(name="p", stream=stream)
+    profile = Profile(name="p", tokenizer=tokenizer)
     found = features(normalise([" ".join([line] * 1500)]), profile).hashes
     head = reference.features(reference.normalise(line), profile)
     assert found[: len(head)].tolist() == head

@@ -26,7 +26,7 @@ PROFILES = st.builds(
     Profile,
     name=st.just("p"),
     method=st.just("simindex"),
-    stream=st.sampled_from(["characters", "words", "soundex"]),
+    tokenizer=st.sampled_from(["characters", "words", "soundex"]),
     gram=st.integers(2, 9),
     drop_stop_words=st.booleans(),
     drop_vowels=st.booleans(),
@@ -36,7 +36,7 @@ PROFILES = st.builds(
     si_window=st.integers(1, 12),
     min_features=st.sampled_from([1, 8]),
     resemblance=st.just(0.7),
-).filter(lambda profile: profile.si_method != 13 or profile.stream != "characters")
+).filter(lambda profile: profile.si_method != 13 or profile.tokenizer != "characters")
 codes = st.lists(st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3)), max_size=40)
 
 
@@ -265,10 +265,10 @@ def test_below_the_minimum_of_features_there_is_no_number() -> None:
 
 
 def test_words_cannot_be_counted_in_a_stream_of_characters() -> None:
-    profile = Profile(name="p", method="simindex", stream="characters", si_method=13)
+    profile = Profile(name="p", method="simindex", tokenizer="characters", si_method=13)
     with pytest.raises(ConfigError, match=r"si_method: 13"):
         method_of(profile)
-    method_of(msgspec.structs.replace(profile, stream="words"))
+    method_of(msgspec.structs.replace(profile, tokenizer="words"))
 
 
 def test_a_super_shingle_of_one_would_never_end() -> None:

@@ -35,7 +35,7 @@ def decided(draw: st.DrawFn) -> Profile:
     return Profile(
         name="p",
         method=method,
-        stream="characters" if method in WINDOWED else "words",
+        tokenizer="characters" if method in WINDOWED else "words",
         sample=BINS,
         max_prints=BINS,
         bins=BINS,

@@ -25,7 +25,7 @@ OPTIONS = AzgomiOptions(planted=0.4)
 def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
     documents = drawn(CORPUS, OPTIONS, np.random.default_rng(1))
     cut = [text[: len(text) * 93 // 100] for text in CORPUS.texts[:5]]  # alike from .9 on, but not so by weight
-    shingles = extract_features([*documents.texts, *cut], Profile(name="p", stream="characters", gram=5))
+    shingles = extract_features([*documents.texts, *cut], Profile(name="p", tokenizer="characters", gram=5))
     outcomes = {(one.measure, FILTERS[one.name]): one for one in compared(shingles, 0.9, no_progress)}
     for measure in ("sets", "multisets"):
         whole, exact = outcomes[measure, ""], outcomes[measure, measure]

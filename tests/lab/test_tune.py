@@ -127,7 +127,7 @@ def test_every_way_of_looking_is_a_profile_that_works() -> None:
     for spaceless in (False, True):
         for look in looks(spaceless):
             method_of(look)
-    assert {look.gram for look in looks(True) if look.stream == "words"} >= {5, 8}
+    assert {look.gram for look in looks(True) if look.tokenizer == "words"} >= {5, 8}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Write the known answers anew: what is stored of some texts under every stream, variation and built-in profile.
+"""Write the known answers anew: what is stored of some texts under every tokenizer, variation and built-in profile.
 
 Run by hand, and only when a change of what is stored is meant: `python tests/vectors/generate.py`. Such a change is a
 migration. Documents signed before it do not meet those signed after it, so every profile that it touches needs a new
@@ -6,10 +6,10 @@ version, and whoever has an index under the old one has to build it again.
 
     texts.json      the texts; written by hand, only ever added to
     contents.json   normal form and content ids
-    features.json   fingerprints by count, log and set, and the signature of 16 bins: stream x variation x gram x secret
+    features.json   fingerprints by count, log and set, the signature of 16 bins: tokenizer x variation x gram x secret
     profiles.json   bodies, fingerprints, bucket keys and tags under each built-in profile, and the profile's digest
     families.json   the signature of 16 values by each family of hash functions
-    numbers.json    the similarity index by each of the fourteen methods: stream x variation x secret
+    numbers.json    the similarity index by each of the fourteen methods: tokenizer x variation x secret
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gate.core.bands import Probes
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.core.minhash import signatures
-from gate.core.profile import Family, Profile, Stream, Weights
+from gate.core.profile import Family, Profile, Tokenizer, Weights
 from gate.core.shingles import features
 from gate.core.simhash import fingerprints
 from gate.core.text import content_ids, encoded, normalise
@@ -39,13 +39,13 @@ SECRETS = {"": b"", " secret": b"correct horse battery staple"}
 BINS = 16
 FAMILIES: tuple[Family, ...] = ("modular", "multiplicative", "murmur3")
 WEIGHTS: tuple[Weights, ...] = ("count", "log", "set")
-# What Roth 2011 varies in each stream: his A to D are the four combinations of the two switches.
-SWITCHES: dict[Stream, tuple[str, str]] = {
+# What Roth 2011 varies in each tokenizer: his A to D are the four combinations of the two switches.
+SWITCHES: dict[Tokenizer, tuple[str, str]] = {
     "characters": ("drop_vowels", "drop_stop_words"),
     "words": ("drop_stop_words", "drop_repeats"),
     "soundex": ("drop_stop_words", "drop_repeats"),
 }
-GRAMS: dict[Stream, tuple[int, ...]] = {"characters": (1, 5, 9), "words": (1, 3), "soundex": (1, 3)}
+GRAMS: dict[Tokenizer, tuple[int, ...]] = {"characters": (1, 5, 9), "words": (1, 3), "soundex": (1, 3)}
 
 
 def texts() -> dict[str, str]:
@@ -67,12 +67,12 @@ def contents() -> dict[str, Any]:
 
 
 def shapes() -> Iterator[tuple[str, Profile]]:
-    """Every stream under every variation, with its name."""
-    for stream, switches in SWITCHES.items():
-        for gram, *on in product(GRAMS[stream], *[(False, True)] * 3):
+    """Every tokenizer under every variation, with its name."""
+    for tokenizer, switches in SWITCHES.items():
+        for gram, *on in product(GRAMS[tokenizer], *[(False, True)] * 3):
             chosen = dict(zip((*switches, "mask_numbers"), on))
-            name = " ".join([stream, str(gram), *(switch for switch, is_on in chosen.items() if is_on)])
-            yield name, Profile(name="p", stream=stream, gram=gram, **chosen)  # type: ignore[arg-type]
+            name = " ".join([tokenizer, str(gram), *(switch for switch, is_on in chosen.items() if is_on)])
+            yield name, Profile(name="p", tokenizer=tokenizer, gram=gram, **chosen)  # type: ignore[arg-type]
     own = Profile(name="p", gram=2, drop_stop_words=True, stop_words=("Größer", "東", "по"))
     yield "words 2 own stop words", own
 
@@ -131,21 +131,21 @@ def all_families() -> dict[str, dict[str, str]]:
 
 
 def number_shapes() -> Iterator[tuple[str, Profile]]:
-    """Every stream under every variation of Roth 2011, with its name."""
-    for (stream, switches), on in product(SWITCHES.items(), product((False, True), repeat=2)):
+    """Every tokenizer under every variation of Roth 2011, with its name."""
+    for (tokenizer, switches), on in product(SWITCHES.items(), product((False, True), repeat=2)):
         chosen = dict(zip(switches, on))
-        name = " ".join([stream, *(switch for switch, is_on in chosen.items() if is_on)])
-        yield name, Profile(name="p", method="simindex", stream=stream, gram=2, si_window=4, **chosen)  # type: ignore[arg-type]
+        name = " ".join([tokenizer, *(switch for switch, is_on in chosen.items() if is_on)])
+        yield name, Profile(name="p", method="simindex", tokenizer=tokenizer, gram=2, si_window=4, **chosen)  # type: ignore[arg-type]
 
 
 def all_numbers() -> dict[str, dict[str, str]]:
-    """The numbers of each text, those of the methods 1 to 14 in a row; - where a stream has no words to count."""
+    """The numbers of each text, those of the methods 1 to 14 in a row; - where a tokenizer has no words to count."""
     normal, names = normalise(list(texts().values())), list(texts())
     found: dict[str, dict[str, str]] = {}
     for (shape, profile), (label, secret) in product(number_shapes(), SECRETS.items()):
         columns = []
         for method in range(1, 15):
-            if method == similarity_index.FREQUENT and profile.stream == "characters":
+            if method == similarity_index.FREQUENT and profile.tokenizer == "characters":
                 columns.append(["-"] * len(names))
                 continue
             cut = java_string_hash.features(

@@ -35,7 +35,7 @@ def test_known_answers_are_given_again(file: str) -> None:
     assert not added, f"{file}.json does not pin {added[:5]}; run `python tests/vectors/generate.py`"
 
 
-def test_every_stream_variation_and_built_in_profile_is_pinned_with_and_without_a_secret() -> None:
+def test_every_tokenizer_variation_and_built_in_profile_is_pinned_with_and_without_a_secret() -> None:
     pinned = generate.read("features")
     for name, _ in generate.shapes():
         assert {name, f"{name} secret"} <= pinned.keys()
