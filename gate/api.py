@@ -22,10 +22,10 @@ from gate.core.text import content_ids, normalise
 from gate.core.verify import Likeness, alike, likeness
 from gate.errors import BadDocument, ConfigError
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.claim import Claim, Index, Together, in_turn
-from gate.index.protocol.entry_ids import new_entry
-from gate.index.protocol.stale import until_fresh
-from gate.index.scan import Walkable
+from gate.index.protocol.claim import Claim, Gather, Index, run_in_turn
+from gate.index.protocol.entry_ids import new_entry_id
+from gate.index.protocol.stale import retry_stale
+from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Held, Holder, Record
 from gate.limits import Limits
@@ -33,7 +33,7 @@ from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, SignedBatch, Signer, batches, run_now, validate_document
 
 if TYPE_CHECKING:
-    from gate.index.redis.client import Watcher
+    from gate.index.redis.client import ClientObserver
     from gate.index.redis.url import RedisSettings
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class Gate:
         secret: bytes = b"",
         limits: Limits | None = None,
         redis: RedisSettings | None = None,
-        watcher: Watcher | None = None,
+        observer: ClientObserver | None = None,
     ) -> None:
         """
         profile: the name of a built-in one, a .toml file, or a `Profile`.
@@ -90,7 +90,7 @@ class Gate:
                  redis+sentinel://, redis+cluster://); made if it is not there. None keeps it in memory.
         secret:  a seed of at most 64 bytes, without which nobody can make two texts collide on purpose. An index opens
                  only with the secret that it was made with.
-        watcher: is told of every round trip to a server, for metrics.
+        observer: is called for every round trip to a server, for metrics.
         """
         self.profile = chosen_profile(profile)
         self.limits = _checked(limits or Limits())
@@ -99,11 +99,11 @@ class Gate:
         self.signer = Signer(self.profile, secret=secret, limits=self.limits)
         self.method = self.signer.method
         self._secret = secret
-        self._watcher = watcher
+        self._observer = observer
         self._runner: asyncio.Runner | None = None
-        self._together: Together = in_turn
+        self._gather: Gather = run_in_turn
         if _is_url(index):
-            self._runner, self._together = asyncio.Runner(), at_once
+            self._runner, self._gather = asyncio.Runner(), at_once
         try:
             self._store = self._run(self._open(index, redis))
         except BaseException:
@@ -112,7 +112,7 @@ class Gate:
             raise
         self.pipeline = Pipeline(self.signer, self._index(self.method, self.profile))
 
-    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
+    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> ScannableStore:
         meaning = self.profile.digest(self._secret)
         limit = self.limits.max_bucket
         if index is None:
@@ -129,11 +129,11 @@ class Gate:
             room=self.method.room,
             max_bucket=limit,
             settings=redis,
-            watcher=self._watcher,
+            observer=self._observer,
         )
 
     def _index(self, method: Method, profile: Profile) -> Index:
-        return Index(self._store, method, profile, self.limits, new_entry=new_entry, together=self._together)
+        return Index(self._store, method, profile, self.limits, new_entry_id=new_entry_id, gather=self._gather)
 
     def _run(self, steps: Coroutine[Any, Any, T]) -> T:
         """Embedded stores never wait; one across a network needs an event loop of the gate's own."""
@@ -141,7 +141,7 @@ class Gate:
 
     def _asked(self, question: Callable[..., Coroutine[Any, Any, T]], *about: Any) -> T:
         """The same for a question that changes nothing, put again where the generations changed meanwhile."""
-        return self._run(until_fresh(lambda: question(*about)))
+        return self._run(retry_stale(lambda: question(*about)))
 
     # Judging
 
@@ -328,7 +328,7 @@ class Gate:
         """Counts of what the index holds, and bytes by part. Walks the whole index."""
         return self._run(self._store.info())
 
-    def with_store(self, work: Callable[[Walkable], Coroutine[Any, Any, T]]) -> T:
+    def with_store(self, work: Callable[[ScannableStore], Coroutine[Any, Any, T]]) -> T:
         """Run a tool over the whole index, such as `gate.index.tools.audit` or `gate.index.tools.transfer`."""
         return self._run(work(self._store))
 

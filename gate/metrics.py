@@ -270,7 +270,7 @@ class WorkerMetrics:
         self._fenced.inc()
         self._log.warning("producer.fenced", topic=topic, partition=partition)
 
-    # The index (gate.index.redis.client.Watcher)
+    # The index (gate.index.redis.client.ClientObserver)
 
     def round_trip(self, operation: str, seconds: float) -> None:
         self._round_trip.labels(operation).observe(seconds)

@@ -22,9 +22,9 @@ from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
 from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
 from gate.errors import BadDocument, ConfigError
-from gate.index.protocol.batch_order import claim_batch
+from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Claim, Index, Outcome
-from gate.index.protocol.stale import until_fresh
+from gate.index.protocol.stale import retry_stale
 from gate.index.store import Holder, Record
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded, Match, Relation, Verdict
@@ -274,12 +274,12 @@ class Pipeline:
         method, profile = self.signer.method, self.signer.profile
         # A batch that is claimed again gets the same answers: what was claimed before the index changed is kept.
         return self._verdicts(
-            signed, await until_fresh(lambda: claim_batch(self.index, method, profile, signed.claims))
+            signed, await retry_stale(lambda: claim_in_order(self.index, method, profile, signed.claims))
         )
 
     async def preview(self, signed: SignedBatch) -> list[Verdict]:
         """Judge each document against the index, and leave the index as it is."""
-        return self._verdicts(signed, await until_fresh(lambda: self.index.look(signed.claims)))
+        return self._verdicts(signed, await retry_stale(lambda: self.index.look(signed.claims)))
 
     def _verdicts(self, signed: SignedBatch, outcomes: Sequence[Outcome]) -> list[Verdict]:
         return [

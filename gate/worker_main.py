@@ -58,7 +58,7 @@ async def work(settings: Settings, context: WorkerContext) -> None:
             secret=settings.secret.value,
             limits=settings.limits,
             redis=settings.redis,
-            watcher=context.metrics,
+            observer=context.metrics,
         )
 
     desk = Desk(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.index.protocol.claim import Claim, Index
-from gate.index.protocol.entry_ids import new_entry
+from gate.index.protocol.entry_ids import new_entry_id
 from gate.index.redis.connect import open_store
 from gate.index.redis.store import RedisStore
 from gate.limits import Limits
@@ -90,7 +90,7 @@ class Ours:
                 max_bucket=Limits().max_bucket,
             )
         )
-        index = Index(self.store, self.method, self.profile, Limits(), new_entry=new_entry, together=asyncio.gather)
+        index = Index(self.store, self.method, self.profile, Limits(), new_entry_id=new_entry_id, gather=asyncio.gather)
         self.pipeline = Pipeline(Signer(self.profile), index)
         self.flagged = 0
 

@@ -16,7 +16,7 @@ from gate.core.method_registry import Method
 from gate.core.stored_verdict import encode_answer
 from gate.index.protocol.claim import ALONE
 from gate.index.redis.buckets import packed, shards_of
-from gate.index.redis.client import pipeline_of, translating
+from gate.index.redis.client import make_pipeline, translate_errors
 from gate.index.redis.layout import (
     SHARDS,
     TICKET,
@@ -103,8 +103,8 @@ async def _write(store: RedisStore, kind: bytes, shards: Numbers, fields: Iterat
     """Each field to the hash of its shard."""
     at = iter(shards.tolist())
     waiting: list[list[bytes]] = [[] for _ in range(SHARDS)]
-    pipe, commands = pipeline_of(store._link.client), 0
-    with translating():
+    pipe, commands = make_pipeline(store._link.client), 0
+    with translate_errors():
         for (name, value), shard in zip(fields, at, strict=True):
             waiting[shard] += (name, value)
             if len(waiting[shard]) >= 2 * FIELDS:
@@ -112,7 +112,7 @@ async def _write(store: RedisStore, kind: bytes, shards: Numbers, fields: Iterat
                 waiting[shard], commands = [], commands + 1
                 if commands == COMMANDS:
                     await pipe.execute()
-                    pipe, commands = pipeline_of(store._link.client), 0
+                    pipe, commands = make_pipeline(store._link.client), 0
         for shard, left in enumerate(waiting):
             if left:
                 pipe.execute_command("HSET", store._prefixes[shard] + b"0" + kind, *left)

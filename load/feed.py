@@ -19,7 +19,7 @@ from gate.api import Gate
 from gate.errors import Unavailable
 from gate.index.protocol.deletion import postings_of
 from gate.index.redis.url import RedisSettings, RetryPolicy
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.store import Record, Store
 from gate.index.tools.audit import audit
 from gate.model import CheckIn, Verdict
@@ -59,7 +59,7 @@ class Tripped:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.store, name)
-        if name == "walk":
+        if name == "scan":
             return attribute
 
         async def primitive(*arguments: Any, **options: Any) -> Any:
@@ -75,9 +75,9 @@ class Tripped:
 class TrippedGate(Gate):
     """A gate whose index can be made to fail at a step of a batch."""
 
-    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
+    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> ScannableStore:
         self.tripped = Tripped(await super()._open(index, redis))
-        return cast(Walkable, self.tripped)
+        return cast(ScannableStore, self.tripped)
 
     def ticket(self) -> int:
         return self._run(self._store.draw(1))
@@ -103,7 +103,7 @@ class TrippedGate(Gate):
                 whole[name] = record
             else:
                 damaged.add(name)
-        missing = await self._store.walk().missing(*postings_of(self.method, list(whole.values())))
+        missing = await self._store.scan().missing(*postings_of(self.method, list(whole.values())))
         lacking = set(missing[1].tolist())
         return damaged | {name for name, record in whole.items() if record.entry in lacking}
 

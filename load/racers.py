@@ -20,9 +20,9 @@ from typing import Any, cast
 from gate.api import Gate
 from gate.errors import Unavailable
 from gate.index.protocol.deletion import postings_of
-from gate.index.protocol.entry_ids import new_entry
+from gate.index.protocol.entry_ids import new_entry_id
 from gate.index.redis.url import RedisSettings
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.store import Enrolment, Registration, Store
 from gate.model import CheckIn, Verdict
 
@@ -79,10 +79,10 @@ class Racer(Gate):
         self._rng = rng
         super().__init__(profile, index=index)
 
-    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> Walkable:
+    async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> ScannableStore:
         store = await super()._open(index, redis)
         self.hindered = Hindered(store, self._rng, waits=self._runner is not None)
-        return cast(Walkable, self.hindered)
+        return cast(ScannableStore, self.hindered)
 
 
 class LookThenInsert(Racer):
@@ -96,7 +96,7 @@ class LookThenInsert(Racer):
         verdicts = await self.pipeline.preview(signed)
         [claim], [verdict] = signed.claims, verdicts
         if not verdict.similar:
-            entry = new_entry(claim.content)
+            entry = new_entry_id(claim.content)
             wish = Enrolment(claim.document_id, claim.version, claim.content, entry, claim.body)
             [standing] = await self._store.enrol([wish])
             if standing.record is not None:

@@ -36,7 +36,7 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
 from gate.core.text import normalise
-from gate.index.protocol.batch_order import alike_within
+from gate.index.protocol.batch_order import similar_within_batch
 from gate.model import CheckIn, Verdict
 from load.corpus import Recipe, SyntheticCorpus, Tokens, edit_tokens
 from load.measure import BenchmarkReport
@@ -107,7 +107,7 @@ def _path(tokens: Tokens, size: int, rng: np.random.Generator) -> Iterator[Token
 
 def _alike(method: Method, profile: Profile, documents: Sequence[CheckIn]) -> frozenset[tuple[int, int]]:
     bodies = method.sign(normalise([document.text for document in documents])).bodies
-    return frozenset((j, i) for i, earlier in enumerate(alike_within(method, profile, bodies)) for j in earlier)
+    return frozenset((j, i) for i, earlier in enumerate(similar_within_batch(method, profile, bodies)) for j in earlier)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Limits, Profile, Verdict
 from gate.index.memory.store import MemoryStore
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault
@@ -171,7 +171,7 @@ def test_an_index_is_carried_elsewhere_with_signatures_of_every_length(opened: O
     here, there = opened(profile), Gate(profile)
     here.check_in([document("book", BOOK), document("other", CHAPTERS[0][:900].upper()[::-1])])
 
-    async def written(store: Walkable) -> bytes:
+    async def written(store: ScannableStore) -> bytes:
         lines = transfer.export(store, profile_ref="carried@1", digest=profile.digest())
         return b"".join([line + b"\n" async for batch in lines for line in batch])
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
-from gate.index.redis.client import Circuit, Watcher
+from gate.index.redis.client import CircuitState, ClientObserver
 from gate.metrics import SOURCE_CHARS, SOURCES, WorkerMetrics, WorkerProcessCollector
 from gate.model import Degraded, Match, Relation, Verdict
 
@@ -211,10 +211,10 @@ def test_a_partition_whose_lag_nobody_told_can_be_revoked() -> None:
 
 def test_the_link_to_redis_is_watched() -> None:
     metrics = WorkerMetrics()
-    watcher: Watcher = metrics
-    watcher.round_trip("read", 0.002)
-    watcher.failed("read", "unavailable")
-    watcher.circuit(Circuit.OPEN)
+    observer: ClientObserver = metrics
+    observer.round_trip("read", 0.002)
+    observer.failed("read", "unavailable")
+    observer.circuit(CircuitState.OPEN)
     assert value(metrics, "gate_index_round_trip_seconds_count", operation="read") == 1
     assert value(metrics, "gate_index_errors_total", operation="read", reason="unavailable") == 1
     assert value(metrics, "gate_index_circuit_open") == 1

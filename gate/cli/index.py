@@ -14,7 +14,7 @@ from gate.cli.common import SOME_FAILED, Options, common, emit, load, open_empty
 from gate.cli.rebuild import rebuild
 from gate.core.method_registry import method_of
 from gate.errors import ConfigError
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import HARMLESS, Fault, Note, Report
@@ -187,7 +187,7 @@ def export(*, output: Path | None, options: Options) -> None:
         task = bar.add_task("exporting", total=None, documents=0)
         digest = settings.profile.digest(settings.secret.value)
 
-        async def written(store: Walkable) -> int:
+        async def written(store: ScannableStore) -> int:
             count = 0
             async for lines in transfer.export(store, profile_ref=settings.profile.ref, digest=digest):
                 file.write(lines)
@@ -260,7 +260,7 @@ def rotate(*, options: Options) -> None:
 
     settings = load(options)
 
-    async def rotated(store: Walkable) -> None:
+    async def rotated(store: ScannableStore) -> None:
         if not isinstance(store, RedisStore):
             raise ConfigError("index: only an index in Redis has generations; delete documents from others")
         await store.rotate(now=time.time())

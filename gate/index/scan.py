@@ -24,7 +24,7 @@ class Document(NamedTuple):
     held: tuple[Held, ...]
 
 
-class Walk(Protocol):
+class Scan(Protocol):
     """What a store supplies beside its primitives. To restore is idempotent, and changes nothing that is there."""
 
     def entries(self) -> AsyncIterator[Sequence[Record]]:
@@ -47,10 +47,10 @@ class Walk(Protocol):
         """From now on, tickets above this one are drawn."""
 
 
-class Walkable(Store, Protocol):
+class ScannableStore(Store, Protocol):
     """A store that can be walked."""
 
-    def walk(self) -> Walk: ...
+    def scan(self) -> Scan: ...
 
 
 def added(there: tuple[Held, ...], more: tuple[Held, ...]) -> tuple[Held, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from gate.core.profile import Profile
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.batch_order import claim_batch
+from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Claim, Index, Outcome
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Store
@@ -108,9 +108,9 @@ class Desk:
     def use(self, store: Store, *, limits: Limits | None = None) -> None:
         """Work on over another store, or with other limits."""
         self.store = store
-        self.index = Index(store, self.method, self.profile, limits or self.limits, new_entry=self.new_entry)
+        self.index = Index(store, self.method, self.profile, limits or self.limits, new_entry_id=self.new_entry_id)
 
-    def new_entry(self, content: bytes) -> int:
+    def new_entry_id(self, content: bytes) -> int:
         return int.from_bytes(content[:4], "big") << 32 | next(self._numbers)
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class Desk:
 
     def check_in_batch(self, *documents: tuple[str, str]) -> list[Told]:
         claims = [self.claim(*document) for document in documents]
-        return [told(outcome) for outcome in now(claim_batch(self.index, self.method, self.profile, claims))]
+        return [told(outcome) for outcome in now(claim_in_order(self.index, self.method, self.profile, claims))]
 
     def check(self, document_id: str, letter: str) -> Told:
         [outcome] = now(self.index.look([self.claim(document_id, letter)]))

@@ -16,7 +16,7 @@ from gate.core.method_registry import Measures, Room, Signatures
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer
 from gate.core.text import Texts
-from gate.index.protocol.claim import Claim, Index, in_turn
+from gate.index.protocol.claim import Claim, Index, run_in_turn
 from gate.index.store import Held, Record
 from gate.limits import Limits
 from tests.index.explorer import Again, Explorer, Final, Process, Quiet, alone, begun, entry_of
@@ -69,7 +69,7 @@ class Scene:
     index: Literal["originals", "all"] = "originals"
     revisions: Literal["keep", "replace"] = "keep"
     kind: type[Index] = Index
-    together: bool = False
+    concurrent: bool = False
     any_order: bool = False
     marks: list[Mark] = field(default_factory=list)
 
@@ -94,11 +94,11 @@ class Scene:
 
         return Process(f"sequence {acts}", steps)
 
-    def _index(self, new_entry: Callable[[bytes], int]) -> Index:
+    def _index(self, new_entry_id: Callable[[bytes], int]) -> Index:
         store = StepwiseStore(self.marks, any_order=self.any_order)
         profile = Profile(name="tiny", resemblance=0.5, index=self.index, revisions=self.revisions)
-        together = store.side_by_side if self.together else in_turn
-        return self.kind(store, self.method, profile, Limits(), new_entry=new_entry, together=together)
+        gather = store.side_by_side if self.concurrent else run_in_turn
+        return self.kind(store, self.method, profile, Limits(), new_entry_id=new_entry_id, gather=gather)
 
     async def _claim(self, index: Index, document_id: str, letter: str) -> Told:
         claim = Claim(document_id=document_id, version=letter, content=letter.encode(), body=letter.encode())
@@ -215,12 +215,12 @@ def _once(number: int) -> Callable[[bytes], int]:
     """One entry number: whoever asks for a second begins another attempt."""
     left = [number]
 
-    def new_entry(_: bytes) -> int:
+    def new_entry_id(_: bytes) -> int:
         if not left:
             raise Again
         return left.pop()
 
-    return new_entry
+    return new_entry_id
 
 
 def cuts(world: World, process: Process, number: int) -> Iterator[World]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from gate.index.memory import scan as memory_scan
-from gate.index.scan import Document, Triples, Walkable
+from gate.index.scan import Document, ScannableStore, Triples
 from gate.index.sqlite import scan as sqlite_scan
 from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration
 from tests.index.bucket_contract import BODY, FIRST, LARGEST_KEY, SECOND, Run, by_key, content_of, u64, wish
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-OpenWalkable = Callable[[int], Walkable]
+OpenWalkable = Callable[[int], ScannableStore]
 
 HIGH = 0xFEDCBA98 << 32  # the upper half of an entry whose number is negative if signed
 OTHER = content_of(HIGH, b"other")
@@ -44,23 +44,23 @@ async def gathered_postings(batches: AsyncIterator[Triples]) -> list[tuple[int, 
     return sorted([row async for batch in batches for row in zip(*(column.tolist() for column in batch), strict=True)])
 
 
-def records(store: Walkable, run: Run) -> list[Record]:
-    return sorted(run(gathered(store.walk().entries())))
+def records(store: ScannableStore, run: Run) -> list[Record]:
+    return sorted(run(gathered(store.scan().entries())))
 
 
-def documents(store: Walkable, run: Run) -> list[Document]:
-    return sorted(run(gathered(store.walk().documents())))
+def documents(store: ScannableStore, run: Run) -> list[Document]:
+    return sorted(run(gathered(store.scan().documents())))
 
 
-def postings(store: Walkable, run: Run) -> list[tuple[int, int, int]]:
-    return run(gathered_postings(store.walk().postings()))
+def postings(store: ScannableStore, run: Run) -> list[tuple[int, int, int]]:
+    return run(gathered_postings(store.scan().postings()))
 
 
 class WalkContract:
     """Sentences that are true of every backend."""
 
     @pytest.fixture
-    def store(self, open_store: OpenWalkable) -> Walkable:
+    def store(self, open_store: OpenWalkable) -> ScannableStore:
         return open_store(4096)
 
     @pytest.fixture(autouse=True)
@@ -72,10 +72,10 @@ class WalkContract:
 
     # Walking.
 
-    def test_an_empty_store_has_nothing_to_meet(self, store: Walkable, run: Run) -> None:
+    def test_an_empty_store_has_nothing_to_meet(self, store: ScannableStore, run: Run) -> None:
         assert (records(store, run), documents(store, run), postings(store, run)) == ([], [], [])
 
-    def test_every_record_is_met_as_it_is(self, store: Walkable, run: Run) -> None:
+    def test_every_record_is_met_as_it_is(self, store: ScannableStore, run: Run) -> None:
         entries = [1, 2, 3, 4, HIGH + 1, 2**64 - 1]
         run(store.enrol([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in entries]))
         run(store.register([Registration(1, ticket=7), Registration(2, duplicate_of=HIGH + 1)]))
@@ -85,16 +85,16 @@ class WalkContract:
         assert [record.entry for record in met] == entries
         assert (met[0].ticket, met[1].duplicate_of, met[2].dead, met[3].registered) == (7, HIGH + 1, True, False)
 
-    def test_records_of_contents_that_begin_alike_are_all_met(self, store: Walkable, run: Run) -> None:
+    def test_records_of_contents_that_begin_alike_are_all_met(self, store: ScannableStore, run: Run) -> None:
         run(store.enrol([wish(f"d{n}", content_of(1, b"%d" % n), entry=n) for n in range(1, 6)]))
         assert [record.entry for record in records(store, run)] == [1, 2, 3, 4, 5]
 
-    def test_a_long_body_is_met_whole(self, store: Walkable, run: Run) -> None:
+    def test_a_long_body_is_met_whole(self, store: ScannableStore, run: Run) -> None:
         body = bytes(range(140))
         run(store.enrol([Enrolment("d1", None, FIRST, 1, body), Enrolment("d2", None, SECOND, 2, b"")]))
         assert [record.body for record in records(store, run)] == [body, b""]
 
-    def test_every_document_is_met_with_all_that_it_holds(self, store: Walkable, run: Run) -> None:
+    def test_every_document_is_met_with_all_that_it_holds(self, store: ScannableStore, run: Run) -> None:
         names = ["a", "b", "c", "d", "ä " * 100, "\N{GRINNING FACE}"]
         run(store.enrol([wish(name, FIRST, entry=n) for n, name in enumerate(names, 1)]))
         run(store.enrol([Enrolment("a", None, SECOND, 9, BODY)]))
@@ -111,10 +111,10 @@ class WalkContract:
         run(store.append(*(u64(*column) for column in zip(*made, strict=True))))
         assert postings(store, run) == sorted(made)
 
-    def test_what_stays_is_met_while_others_come_and_go(self, store: Walkable, run: Run) -> None:
+    def test_what_stays_is_met_while_others_come_and_go(self, store: ScannableStore, run: Run) -> None:
         async def walked() -> set[int]:
             met: set[int] = set()
-            async for batch in store.walk().entries():
+            async for batch in store.scan().entries():
                 met.update(record.entry for record in batch)
                 await store.enrol([wish("new", content_of(50, b"new"), entry=50)])
                 await store.bury([2])
@@ -125,11 +125,11 @@ class WalkContract:
         assert {1, 3, 4, 5, 6, 7} <= run(walked())
 
     def test_a_document_that_goes_meanwhile_is_met_with_what_it_held_or_not_at_all(
-        self, store: Walkable, run: Run
+        self, store: ScannableStore, run: Run
     ) -> None:
         async def walked() -> list[Document]:
             met: list[Document] = []
-            async for batch in store.walk().documents():
+            async for batch in store.scan().documents():
                 met += batch
                 for name in ("d3", "d6", "d8"):
                     [held] = await store.documents([name])
@@ -147,11 +147,11 @@ class WalkContract:
         store = open_store(1)  # however long the bucket
         run(store.append(u64(5, 5, 5, 6), u64(1, 2, HIGH, 1), u64(9, 9, 9, 9)))
         asked = [(5, 1, 9), (5, 2, 9), (5, HIGH, 9), (6, 1, 9), (5, 1, 8), (6, 2, 9), (7, HIGH, 0)]
-        lost = run(store.walk().missing(*(u64(*column) for column in zip(*asked, strict=True))))
+        lost = run(store.scan().missing(*(u64(*column) for column in zip(*asked, strict=True))))
         assert sorted(zip(*(column.tolist() for column in lost), strict=True)) == sorted(asked[4:])
 
-    def test_of_nothing_nothing_is_missing(self, store: Walkable, run: Run) -> None:
-        assert [len(column) for column in run(store.walk().missing(u64(), u64(), u64()))] == [0, 0, 0]
+    def test_of_nothing_nothing_is_missing(self, store: ScannableStore, run: Run) -> None:
+        assert [len(column) for column in run(store.scan().missing(u64(), u64(), u64()))] == [0, 0, 0]
 
     # Restoring.
 
@@ -165,39 +165,39 @@ class WalkContract:
         run(old.remember([Memory("d1", contents[0], b"yes"), Memory("d2", contents[1], VOID)]))
         met, known = records(old, run), documents(old, run)
         for _ in range(2):
-            assert run(new.walk().restore(met)) == met
-            assert run(new.walk().restore_documents(known)) == known
+            assert run(new.scan().restore(met)) == met
+            assert run(new.scan().restore_documents(known)) == known
             assert (records(new, run), documents(new, run)) == (met, known)
         assert run(new.contents(contents)) == [HIGH + n for n in range(1, 5)]
         assert met[0].holders == (Holder("d1", "d1's version"), Holder("x", "x's version"))
 
-    def test_a_restored_record_changes_nothing_that_is_there(self, store: Walkable, run: Run) -> None:
+    def test_a_restored_record_changes_nothing_that_is_there(self, store: ScannableStore, run: Run) -> None:
         run(store.enrol([wish("d1", FIRST, entry=1)]))
         [there] = run(store.register([Registration(1, ticket=5)]))
         assert there is not None
         other = there._replace(entry=2, ticket=9, holders=(Holder("d9", None),))
-        assert run(store.walk().restore([there._replace(ticket=9), other])) == [there, there]
+        assert run(store.scan().restore([there._replace(ticket=9), other])) == [there, there]
         assert run(store.records([1, 2])) == [there, None]
 
-    def test_an_entrys_number_is_not_restored_twice(self, store: Walkable, run: Run) -> None:
+    def test_an_entrys_number_is_not_restored_twice(self, store: ScannableStore, run: Run) -> None:
         run(store.enrol([wish("d1", FIRST, entry=1)]))
         with pytest.raises(ValueError, match="in use"):
-            run(store.walk().restore([Record(1, SECOND, (Holder("d2", None),), BODY)]))
+            run(store.scan().restore([Record(1, SECOND, (Holder("d2", None),), BODY)]))
 
-    def test_a_restored_document_keeps_what_it_says_itself(self, store: Walkable, run: Run) -> None:
+    def test_a_restored_document_keeps_what_it_says_itself(self, store: ScannableStore, run: Run) -> None:
         run(store.enrol([wish("d1", FIRST, entry=1)]))
         run(store.remember([Memory("d1", FIRST, b"its own")]))
         [before] = run(store.documents(["d1"]))
         more = Held(SECOND, None, b"given", HIGH)
         given = Document("d1", (Held(FIRST, None, b"another", 7), more))
-        assert run(store.walk().restore_documents([given])) == [Document("d1", (*before, more))]
+        assert run(store.scan().restore_documents([given])) == [Document("d1", (*before, more))]
         assert run(store.documents(["d1"])) == [(*before, more)]
 
     def test_a_restored_entry_is_appended_registered_and_deleted_like_any_other(
-        self, store: Walkable, run: Run
+        self, store: ScannableStore, run: Run
     ) -> None:
         record = Record(HIGH + 1, OTHER, (Holder("d1", None),), BODY)
-        run(store.walk().restore([record]))
+        run(store.scan().restore([record]))
         for _ in range(2):
             run(store.append(u64(5), u64(HIGH + 1), u64(3)))
         assert by_key(run(store.read(u64(5)))) == [[(HIGH + 1, 3)]]
@@ -206,14 +206,14 @@ class WalkContract:
         run(store.erase([HIGH + 1]))
         assert (run(store.records([HIGH + 1])), run(store.contents([OTHER]))) == ([None], [None])
 
-    def test_tickets_go_on_above_the_one_that_was_passed(self, store: Walkable, run: Run) -> None:
+    def test_tickets_go_on_above_the_one_that_was_passed(self, store: ScannableStore, run: Run) -> None:
         before = run(store.draw(1))
-        run(store.walk().pass_ticket(before + 10**9))
+        run(store.scan().pass_ticket(before + 10**9))
         first = run(store.draw(2))
         assert first > before + 10**9
-        run(store.walk().pass_ticket(before))
+        run(store.scan().pass_ticket(before))
         assert run(store.draw(1)) > first + 1
 
-    def test_drawing_no_ticket_tells_the_next_one(self, store: Walkable, run: Run) -> None:
+    def test_drawing_no_ticket_tells_the_next_one(self, store: ScannableStore, run: Run) -> None:
         first = run(store.draw(3))
         assert run(store.draw(0)) >= first + 3

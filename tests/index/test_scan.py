@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from gate.index.memory.store import MemoryStore
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Record
 from tests.index.scan_contract import FIRST, Run, WalkContract, records, wish
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path, run: Run) -> Iterator[Callable[[int], Walkable]]:
-    opened: list[Walkable] = []
+def open_store(request: pytest.FixtureRequest, tmp_path: Path, run: Run) -> Iterator[Callable[[int], ScannableStore]]:
+    opened: list[ScannableStore] = []
 
-    def open_one(max_bucket: int = 4096) -> Walkable:
+    def open_one(max_bucket: int = 4096) -> ScannableStore:
         path = tmp_path / f"{len(opened)}.gate"
         if request.param == "memory":
             opened.append(MemoryStore(max_bucket))
@@ -45,7 +45,7 @@ def test_a_content_that_leads_to_no_record_is_met_and_can_be_erased(tmp_path: Pa
     for store in (memory, sqlite):
         [astray] = records(store, run)
         assert astray == Record(1, FIRST, (), b"", dead=True)
-        assert run(store.walk().restore([astray])) == [astray]
+        assert run(store.scan().restore([astray])) == [astray]
         run(store.erase([1]))
         assert run(store.contents([FIRST])) == [None]
     run(sqlite.close())

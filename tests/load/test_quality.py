@@ -18,7 +18,7 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.errors import ConfigError
-from gate.index.protocol.batch_order import alike_within
+from gate.index.protocol.batch_order import similar_within_batch
 from gate.lab.corpora import read_folder
 from gate.lab.experiment import Proportion
 from gate.lab.scores import (
@@ -156,7 +156,7 @@ def test_meetings_called_alike_are_those_that_the_gate_finds_in_one_batch() -> N
     method = method_of(STANDARD)
     bodies = sign(method, some.texts)
     left, right = find_candidates(method, bodies)
-    earlier = alike_within(method, STANDARD, bodies)
+    earlier = similar_within_batch(method, STANDARD, bodies)
     assert (left < right).all()
     assert {(i, j) for j, those in enumerate(earlier) for i in those} <= set(zip(left.tolist(), right.tolist()))
     firsts = {i for i, first in enumerate(some.first_equal.tolist()) if first == i}

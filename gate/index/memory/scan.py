@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gate.index.memory.store import MemoryStore
 
 
-class MemoryWalk:
+class MemoryScan:
     """A friend of the store: it knows its dictionaries, and holds its lock no longer than it takes to copy a batch."""
 
     def __init__(self, store: MemoryStore) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.index.memory.buckets import Buckets
-from gate.index.memory.scan import MemoryWalk
+from gate.index.memory.scan import MemoryScan
 from gate.index.store import (
     VOID,
     Answers,
@@ -193,8 +193,8 @@ class MemoryStore:
             self._documents.pop(document_id, None)
         return not left
 
-    def walk(self) -> MemoryWalk:
-        return MemoryWalk(self)
+    def scan(self) -> MemoryScan:
+        return MemoryScan(self)
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -27,7 +27,7 @@ from gate.index.protocol.claim import Claim, Index, Outcome
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits
 
 
-def alike_within(method: Method, profile: Profile, bodies: Sequence[bytes]) -> list[set[int]]:
+def similar_within_batch(method: Method, profile: Profile, bodies: Sequence[bytes]) -> list[set[int]]:
     """For each body, the earlier ones of the batch that it is alike to."""
     earlier: list[set[int]] = [set() for _ in bodies]
     kept, probes = _crowded(method.postings(bodies), method.probes(bodies))
@@ -66,10 +66,10 @@ def _crowded(kept: Probes, probes: Probes) -> tuple[Probes, Probes]:
     return kept.only(np.flatnonzero(crowded[holding])), probes.only(asked)
 
 
-async def claim_batch(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
+async def claim_in_order(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
     """Claim a batch in waves; the outcomes in the order of the claims."""
     deliveries, contents = _firsts((c.document_id, c.content) for c in claims), _firsts(c.content for c in claims)
-    earlier = alike_within(method, profile, [claim.body for claim in claims])
+    earlier = similar_within_batch(method, profile, [claim.body for claim in claims])
     family = _families(earlier, contents)
     originals = profile.index == "originals"
     outcomes: dict[int, Outcome] = {}

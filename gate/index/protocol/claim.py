@@ -40,12 +40,12 @@ from gate.index.store import VOID, Enrolment, Holder, Memory, Record, Registrati
 from gate.limits import Limits
 from gate.model import Degraded, Relation
 
-Together = Callable[..., Awaitable[Sequence[Any]]]
+Gather = Callable[..., Awaitable[Sequence[Any]]]
 
 ALONE = Answer(Relation.NEW, similar=False, candidates=0)  # to a document that met nobody
 
 
-async def in_turn(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
+async def run_in_turn(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
     """Run steps that could be run together one after another: an embedded store gains nothing by more."""
     try:
         return [await step for step in steps]
@@ -83,16 +83,16 @@ class Index:
         profile: Profile,
         limits: Limits,
         *,
-        new_entry: Callable[[bytes], int],
-        together: Together = in_turn,
+        new_entry_id: Callable[[bytes], int],
+        gather: Gather = run_in_turn,
     ) -> None:
         self._store = store
         self._method = method
         self._profile = profile
         self._limits = limits
         self._neighbours = Neighbours(store, method, profile, limits)
-        self._new_entry = new_entry  # from a content id; injected so that tests are repeatable
-        self._together = together  # side by side where the store waits for a network
+        self._new_entry = new_entry_id  # from a content id; injected so that tests are repeatable
+        self._gather = gather  # side by side where the store waits for a network
 
     async def claim(self, claims: Sequence[Claim]) -> list[Outcome]:
         """Settle claims that may race with anybody's but are not alike among themselves (`waves` sees to that)."""
@@ -152,7 +152,7 @@ class Index:
             settled = {i for i, s in told.items() if s.record is None or _is_copy(claims[i], s.record)}
             return await self._neighbours.read({i: c.body for i, c in enumerate(claims) if i not in settled})
 
-        _, reading = await self._together(enrol(), read())
+        _, reading = await self._gather(enrol(), read())
         return standings, reading
 
     async def _replay(
@@ -252,9 +252,7 @@ class Index:
         records = list(entrants.values())
         wanted = await self._append_and_draw(records)
         bodies = {i: record.body for i, record in (entrants | holding).items()}
-        standing, tail = await self._together(
-            self._register(records, wanted), self._neighbours.read(bodies, since=first)
-        )
+        standing, tail = await self._gather(self._register(records, wanted), self._neighbours.read(bodies, since=first))
         own = holding | {
             i: stands
             for i, stands, wish in zip(entrants, standing, wanted, strict=True)
@@ -320,7 +318,7 @@ class Index:
 
     async def look(self, claims: Sequence[Claim]) -> list[Outcome]:
         """Judge as if checked in now, and leave no trace."""
-        documents, entries = await self._together(
+        documents, entries = await self._gather(
             self._store.documents([claim.document_id for claim in claims]),
             self._store.contents([claim.content for claim in claims]),
         )

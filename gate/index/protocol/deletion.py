@@ -18,7 +18,7 @@ import numpy as np
 
 from gate.core.bands import Probes
 from gate.core.method_registry import Method
-from gate.index.protocol.stale import until_fresh
+from gate.index.protocol.stale import retry_stale
 from gate.index.store import Keys, Record, Store
 
 
@@ -56,7 +56,7 @@ async def delete(store: Store, method: Method, document_ids: Sequence[str]) -> l
         return [name for (name, _), is_gone in zip(holdings, gone, strict=True) if not is_gone]
 
     while leaving:
-        leaving = await until_fresh(left)
+        leaving = await retry_stale(left)
     return [document_id in known for document_id in document_ids]
 
 

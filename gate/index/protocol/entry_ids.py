@@ -6,7 +6,7 @@ import os
 import random
 
 
-def new_entry(content: bytes) -> int:
+def new_entry_id(content: bytes) -> int:
     """A number for one life of a content: 32 bits of its id, so that a store may keep both together, 32 at random."""
     return int.from_bytes(content[:4], "big") << 32 | _numbers.getrandbits(32) or 1
 

@@ -12,7 +12,7 @@ T = TypeVar("T")
 TRIES = 8  # a rotation of generations changes the view three times
 
 
-async def until_fresh(steps: Callable[[], Awaitable[T]]) -> T:
+async def retry_stale(steps: Callable[[], Awaitable[T]]) -> T:
     """Take steps, from the first one again whenever they turn out to be stale."""
     for _ in range(TRIES):
         try:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.index.redis.buckets import Split, answering, by_key, unpack, unpack_log
-from gate.index.redis.client import Argument, script
+from gate.index.redis.client import Argument, load_script
 from gate.index.redis.layout import packed
 from gate.index.store import Answers, Keys, Postings
 
 if TYPE_CHECKING:
     from gate.index.redis.store import RedisStore
 
-LOG, CROWDED, OVERFLOW = script("log"), script("crowded"), script("overflow")
+LOG, CROWDED, OVERFLOW = load_script("log"), load_script("crowded"), load_script("overflow")
 NOWHERE = packed((b"",))
 KEPT_MARKS = 64
 

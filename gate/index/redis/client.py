@@ -25,7 +25,7 @@ from gate.backoff import Backoff
 from gate.errors import ConfigError, GateError, Stale, Unavailable
 from gate.index.redis.url import RetryPolicy
 
-Client = Redis | RedisCluster
+LibraryClient = Redis | RedisCluster
 Argument = bytes | str | int
 
 # Of an ACL user. INFO is dangerous to Redis, and so is FLUSHALL, which the index does not need.
@@ -48,7 +48,7 @@ Commands = Sequence[Sequence[Argument]]
 T = TypeVar("T")
 
 
-def script(name: str) -> Script:
+def load_script(name: str) -> Script:
     """A script by the name of its file, behind what all of them begin with."""
     folder = files(__package__).joinpath("lua")
     prelude, source, coda = (folder.joinpath(f"{part}.lua").read_text() for part in ("prelude", name, "coda"))
@@ -56,43 +56,48 @@ def script(name: str) -> Script:
     return Script(name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
-class Circuit(IntEnum):
+class CircuitState(IntEnum):
     """Whether calls are let through; the value is that of a gauge."""
 
     CLOSED = 0
     OPEN = 1
 
 
-class Watcher(Protocol):
+class ClientObserver(Protocol):
     """What a metric may want to know of the link."""
 
     def round_trip(self, operation: str, seconds: float) -> None: ...
 
     def failed(self, operation: str, reason: str) -> None: ...
 
-    def circuit(self, state: Circuit) -> None: ...
+    def circuit(self, state: CircuitState) -> None: ...
 
 
-class Silent:
+class NullObserver:
     """Nobody watches."""
 
     def round_trip(self, operation: str, seconds: float) -> None: ...
 
     def failed(self, operation: str, reason: str) -> None: ...
 
-    def circuit(self, state: Circuit) -> None: ...
+    def circuit(self, state: CircuitState) -> None: ...
 
 
-class Link:
+class RedisClient:
     """Script calls over one client, at most `calls` at a time: a call takes one connection, on a Cluster one a node."""
 
     def __init__(
-        self, client: Client, *, calls: int = 8, retry: RetryPolicy | None = None, watcher: Watcher | None = None
+        self,
+        client: LibraryClient,
+        *,
+        calls: int = 8,
+        retry: RetryPolicy | None = None,
+        observer: ClientObserver | None = None,
     ) -> None:
         self.client = client
         self._room = asyncio.Semaphore(calls)  # whoever finds no connection waits for one, whatever the client does
         self._policy = retry or RetryPolicy()
-        self._watcher: Watcher = watcher or Silent()
+        self._observer: ClientObserver = observer or NullObserver()
         self._queue: list[tuple[Commands, asyncio.Future[list[Any]]]] = []  # what is about to be sent
         self._under_way: set[asyncio.Task[None]] = set()
         self._idle: list[Any] = []  # connections: to get one from the pool takes as long as to use it
@@ -141,7 +146,7 @@ class Link:
                 async with self._room:
                     replies = await send(attempt)
             except Unavailable as exc:
-                self._watcher.failed(name, exc.code)
+                self._observer.failed(name, exc.code)
                 if not isinstance(exc, Stale):
                     await self._look_around()
                 if attempt == self._policy.retries or isinstance(exc, Stale):
@@ -149,7 +154,7 @@ class Link:
                     raise
                 await asyncio.sleep(backoff.next_seconds())
             else:
-                self._watcher.round_trip(name, time.monotonic() - begun)
+                self._observer.round_trip(name, time.monotonic() - begun)
                 self._note(failed=False)
                 return replies
         raise AssertionError("unreachable")
@@ -176,7 +181,7 @@ class Link:
         else:
             self._rest_until = 0.0
         if bool(before) != bool(self._rest_until):
-            self._watcher.circuit(Circuit.OPEN if self._rest_until else Circuit.CLOSED)
+            self._observer.circuit(CircuitState.OPEN if self._rest_until else CircuitState.CLOSED)
 
     async def _send(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
         calls = self._calls(head, shares)
@@ -225,7 +230,7 @@ class Link:
 
     async def _deliver(self, queue: list[tuple[Commands, asyncio.Future[list[Any]]]]) -> None:
         try:
-            with translating():
+            with translate_errors():
                 answers = iter(await self._sent([command for commands, _ in queue for command in commands]))
         except Exception as exc:  # noqa: BLE001 - whoever waits for a reply raises it
             for _, replies in queue:
@@ -239,7 +244,7 @@ class Link:
 
     async def _sent(self, commands: Commands) -> list[Any]:
         if isinstance(self.client, RedisCluster):
-            pipe = pipeline_of(self.client)
+            pipe = make_pipeline(self.client)
             for arguments in commands:
                 pipe.execute_command(*arguments)
             # Nobody follows by itself: an ASK leads to half a slot (see prelude.lua), and where the Cluster is down
@@ -273,16 +278,16 @@ def _whole(replies: list[Any]) -> list[Any]:
     """The replies, unless one of them is an error."""
     for reply in replies:
         if isinstance(reply, Exception):
-            raise translated(reply) from reply
+            raise translate_error(reply) from reply
     return replies
 
 
-def pipeline_of(client: Client) -> Any:
+def make_pipeline(client: LibraryClient) -> Any:
     """Commands that go out together, each by itself: nothing here needs a transaction."""
     return client.pipeline() if isinstance(client, RedisCluster) else client.pipeline(transaction=False)
 
 
-async def close(client: Client) -> None:
+async def close(client: LibraryClient) -> None:
     """Close a client, and the ways to the Sentinels that it asked."""
     await client.aclose()
     pool = None if isinstance(client, RedisCluster) else client.connection_pool
@@ -292,21 +297,21 @@ async def close(client: Client) -> None:
 
 
 @contextmanager
-def translating(url: str = "") -> Iterator[None]:
+def translate_errors(url: str = "") -> Iterator[None]:
     """Raise the gate's errors instead of the library's, with the URL before them where one is given."""
     try:
         yield
     except _RAISED as exc:
-        told = translated(exc)
+        told = translate_error(exc)
         raise type(told)(f"{url}: {told}") if url and isinstance(told, GateError) else told from exc
 
 
-def translated(exc: BaseException) -> Exception:
+def translate_error(exc: BaseException) -> Exception:
     """A library's error as the gate's. Nothing of its words is kept: they may quote a command and its ids."""
     reason = str(exc)
     if isinstance(exc, redis_errors.RedisClusterException):
         if isinstance(exc.__cause__, _RAISED):  # what the last node said
-            return translated(exc.__cause__)
+            return translate_error(exc.__cause__)
         if "Cluster mode is not enabled" in reason:
             return ConfigError("this server is not part of a Redis Cluster: use redis:// for a single one")
         return Unavailable("the Redis Cluster is not whole: some of its slots are on no master that answers")

@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 
 from gate.core.method_registry import Room
 from gate.errors import ConfigError
-from gate.index.redis.client import Client, Link, Watcher, close, translating
+from gate.index.redis.client import ClientObserver, LibraryClient, RedisClient, close, translate_errors
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import (
@@ -34,7 +34,7 @@ from gate.index.redis.url import (
 OLDEST = (6, 2)
 
 
-def make_client(url: str, settings: RedisSettings) -> Client:
+def make_client(url: str, settings: RedisSettings) -> LibraryClient:
     """A client that has not connected yet. ConfigError: there is something wrong with the URL."""
     parts = parse_url(url)
     tls = parts.scheme.startswith("rediss")
@@ -128,7 +128,7 @@ async def open_store(
     room: Room,
     max_bucket: int,
     settings: RedisSettings | None = None,
-    watcher: Watcher | None = None,
+    observer: ClientObserver | None = None,
 ) -> RedisStore:
     """The index of a profile on that server, made if it is not there."""
     settings = settings or RedisSettings()
@@ -140,7 +140,7 @@ async def open_store(
     except BaseException:
         await close(client)
         raise
-    link = Link(client, calls=settings.connections, retry=settings.retry, watcher=watcher)
+    link = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
     return RedisStore(
         link, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
     )
@@ -150,15 +150,15 @@ async def index_exists(url: str, *, profile_ref: str, settings: RedisSettings) -
     """Whether there is an index of that profile on the server; none is made."""
     client = make_client(url, settings)
     try:
-        with translating(hide_credentials(url)):
+        with translate_errors(hide_credentials(url)):
             return bool(await client.exists(prefixes_of(f"gate:{profile_ref}")[0] + b"v"))
     finally:
         await close(client)
 
 
-async def _look_at_server(client: Client, url: str, settings: RedisSettings) -> None:
+async def _look_at_server(client: LibraryClient, url: str, settings: RedisSettings) -> None:
     """Refuse a server that is too old, is of another kind, or would drop parts of an index by itself."""
-    with translating(url):
+    with translate_errors(url):
         if isinstance(client, RedisCluster):
             await client.initialize()
             replies = await client.execute_command("INFO", target_nodes=RedisCluster.PRIMARIES)
@@ -181,11 +181,11 @@ async def _look_at_server(client: Client, url: str, settings: RedisSettings) -> 
             )
 
 
-async def agree_on_view(client: Client, prefix: str, digest: str, url: str) -> View:
+async def agree_on_view(client: LibraryClient, prefix: str, digest: str, url: str) -> View:
     """The view that stands in every shard; a new index gets one. ConfigError: it means something else."""
     made = View(FORMAT, digest, GENERATIONS[0], started=time.time())
     keys = [key + b"v" for key in prefixes_of(prefix)]
-    with translating(url):
+    with translate_errors(url):
         # The first shard decides: whoever lost there makes the others say the same.
         await client.set(keys[0], made.encode(), nx=True)
         first = await client.get(keys[0]) or b""

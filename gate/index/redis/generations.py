@@ -25,16 +25,16 @@ import msgspec
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 
 from gate.errors import Stale, Unavailable
-from gate.index.redis.client import Client, translating
+from gate.index.redis.client import LibraryClient, translate_errors
 from gate.index.redis.layout import GENERATIONS, View
 
 ADVANCE = files(__package__).joinpath("lua", "advance.lua").read_text()
 PAGE = 1000  # keys that one SCAN looks at
 
 
-async def current_view(client: Client, prefixes: Sequence[bytes]) -> View:
+async def current_view(client: LibraryClient, prefixes: Sequence[bytes]) -> View:
     """The latest view of all shards, brought to those that are behind."""
-    with translating():
+    with translate_errors():
         seen = [await _seen(client, prefix) for prefix in prefixes]
         latest, view = max(seen, key=lambda pair: pair[1].epoch)
         for prefix, (there, its_view) in zip(prefixes, seen, strict=True):
@@ -43,7 +43,7 @@ async def current_view(client: Client, prefixes: Sequence[bytes]) -> View:
     return view
 
 
-async def rotate(client: Client, prefixes: Sequence[bytes], *, now: float) -> View:
+async def rotate(client: LibraryClient, prefixes: Sequence[bytes], *, now: float) -> View:
     """Begin a new generation, and drop the one before the last. It may be called again after a crash."""
     view = await current_view(client, prefixes)
     if len(view.read) > 1 and not view.announced:
@@ -55,7 +55,7 @@ async def rotate(client: Client, prefixes: Sequence[bytes], *, now: float) -> Vi
     return await _change(client, prefixes, view, read=view.read[::-1], announced=False, started=now)
 
 
-async def keep_window(client: Client, prefixes: Sequence[bytes], seconds: float, *, now: float) -> View:
+async def keep_window(client: LibraryClient, prefixes: Sequence[bytes], seconds: float, *, now: float) -> View:
     """Rotate if the generation that is written to is older than the window. Many processes may ask at once."""
     view = await current_view(client, prefixes)
     if now - view.started < seconds and not view.announced:
@@ -66,10 +66,10 @@ async def keep_window(client: Client, prefixes: Sequence[bytes], seconds: float,
         return await current_view(client, prefixes)  # somebody else has begun to
 
 
-async def purge(client: Client, prefixes: Sequence[bytes], generation: str) -> int:
+async def purge(client: LibraryClient, prefixes: Sequence[bytes], generation: str) -> int:
     """Remove every key of a generation that nobody reads any more; how many there were."""
     gone = 0
-    with translating():
+    with translate_errors():
         for prefix in prefixes:
             async for keys in scan(client, prefix + generation.encode() + b"*"):
                 gone += await client.unlink(*keys)
@@ -80,7 +80,7 @@ async def purge(client: Client, prefixes: Sequence[bytes], generation: str) -> i
     return gone
 
 
-async def scan(client: Client, pattern: bytes, *, node: ClusterNode | None = None) -> AsyncIterator[list[bytes]]:
+async def scan(client: LibraryClient, pattern: bytes, *, node: ClusterNode | None = None) -> AsyncIterator[list[bytes]]:
     """Pages of the keys that match, of one shard, or of all that a node has; a key may come twice while the server
     resizes its table."""
     target: dict[str, Any] = {}
@@ -98,7 +98,7 @@ async def scan(client: Client, pattern: bytes, *, node: ClusterNode | None = Non
             return
 
 
-async def _seen(client: Client, prefix: bytes) -> tuple[bytes, View]:
+async def _seen(client: LibraryClient, prefix: bytes) -> tuple[bytes, View]:
     seen = await client.get(prefix + b"v") or b""
     seen = seen if isinstance(seen, bytes) else seen.encode()
     try:
@@ -110,13 +110,13 @@ async def _seen(client: Client, prefix: bytes) -> tuple[bytes, View]:
         ) from exc
 
 
-async def _advance(client: Client, prefix: bytes, seen: bytes, wanted: bytes) -> bool:
+async def _advance(client: LibraryClient, prefix: bytes, seen: bytes, wanted: bytes) -> bool:
     return bool(await client.eval(ADVANCE, 1, prefix + b"v", seen, wanted))
 
 
-async def _change(client: Client, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
+async def _change(client: LibraryClient, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
     """One step, in all shards when it returns. `Stale`: somebody else was faster; look again."""
-    with translating():
+    with translate_errors():
         seen, there = await _seen(client, prefixes[0])
         wanted = msgspec.structs.replace(view, epoch=view.epoch + 1, **changes)
         if there != view or not await _advance(client, prefixes[0], seen, wanted.encode()):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gate.index.redis.bucket_reader import CROWDED, OVERFLOW
 from gate.index.redis.buckets import rows_by_shard, unpack, unpack_rows, unpacked
-from gate.index.redis.client import Script, script
+from gate.index.redis.client import Script, load_script
 from gate.index.redis.generations import current_view
 from gate.index.redis.layout import (
     SHARDS,
@@ -32,8 +32,8 @@ from gate.index.store import Held, Keys, Record
 if TYPE_CHECKING:
     from gate.index.redis.store import RedisStore
 
-SCAN, MISSING = script("scan"), script("missing")
-ENTER, RESTORE = script("enter"), script("restore")
+SCAN, MISSING = load_script("scan"), load_script("missing")
+ENTER, RESTORE = load_script("enter"), load_script("restore")
 FIELDS_AT_ONCE = 256  # of each shard: some thousands in all, a few milliseconds of the server
 NO_LIMIT = 1 << 40
 
@@ -53,7 +53,7 @@ async def pages(store: RedisStore, script: Script, kind: bytes, *head: bytes | i
         cursors = {place: cursor for place, cursor in cursors.items() if cursor != b"0"}
 
 
-class RedisWalk:
+class RedisScan:
     """A friend of the store: it makes its calls, under its view."""
 
     def __init__(self, store: RedisStore) -> None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gate.index.redis.client import pipeline_of, script, translating
+from gate.index.redis.client import load_script, make_pipeline, translate_errors
 from gate.index.redis.generations import current_view, scan
 from gate.index.redis.scan import pages
 
 if TYPE_CHECKING:
     from gate.index.redis.store import RedisStore
 
-SIZES = script("sizes")
+SIZES = load_script("sizes")
 SAMPLED = 1000  # fields of a hash that are weighed: the others weigh about the same, and each takes time
 PARTS = {"b": "bytes_buckets", "o": "bytes_buckets", "r": "bytes_entries", "d": "bytes_documents"}
 
@@ -24,11 +24,11 @@ async def survey(store: RedisStore) -> dict[str, int]:
     view = await current_view(client, prefixes)
     told = dict.fromkeys(("documents", "entries", "postings", "buckets", "largest_bucket", "p99_bucket"), 0)
     told |= {"generations": len(view.read)} | dict.fromkeys((*PARTS.values(), "bytes_log"), 0)
-    with translating():
+    with translate_errors():
         for prefix in prefixes:
             async for keys in scan(client, prefix + b"*"):
                 kinds = [_kind(key, prefix, view.read) for key in keys]
-                pipe = pipeline_of(client)
+                pipe = make_pipeline(client)
                 for key, kind in zip(keys, kinds, strict=True):
                     pipe.execute_command("MEMORY USAGE", key, "SAMPLES", SAMPLED)
                     pipe.execute_command("HLEN" if kind and kind in "brd" else "EXISTS", key)

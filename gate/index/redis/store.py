@@ -20,7 +20,7 @@ from gate.core.method_registry import Room
 from gate.errors import Stale
 from gate.index.redis import bucket_reader
 from gate.index.redis.buckets import Widths, entries_by_shard, repeats, rows_by_shard
-from gate.index.redis.client import Argument, Link, Script, script
+from gate.index.redis.client import Argument, RedisClient, Script, load_script
 from gate.index.redis.compare_and_set import Item, until_swapped
 from gate.index.redis.generations import current_view, keep_window, rotate
 from gate.index.redis.layout import (
@@ -51,7 +51,7 @@ from gate.index.redis.layout import (
     unanswered,
 )
 from gate.index.redis.records import Seen, joined, may_join, registered, told, unchanged
-from gate.index.redis.scan import RedisWalk
+from gate.index.redis.scan import RedisScan
 from gate.index.redis.stats import survey
 from gate.index.store import (
     VOID,
@@ -67,10 +67,10 @@ from gate.index.store import (
     Standing,
 )
 
-APPEND, WITHDRAW, DRAW = script("append"), script("withdraw"), script("draw")
-HOLD, DOCUMENTS, REMEMBER = script("hold"), script("documents"), script("remember")
-ENTER, FIND, REGISTER = script("enter"), script("find"), script("register")
-ERASE, SWAP = script("erase"), script("swap")
+APPEND, WITHDRAW, DRAW = load_script("append"), load_script("withdraw"), load_script("draw")
+HOLD, DOCUMENTS, REMEMBER = load_script("hold"), load_script("documents"), load_script("remember")
+ENTER, FIND, REGISTER = load_script("enter"), load_script("find"), load_script("register")
+ERASE, SWAP = load_script("erase"), load_script("swap")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 LOOK_SECONDS = 60.0  # between two looks at the age of a generation; windows are hours and days
@@ -82,7 +82,7 @@ class RedisStore:
 
     def __init__(
         self,
-        link: Link,
+        link: RedisClient,
         *,
         prefix: str,
         view: View,
@@ -307,8 +307,8 @@ class RedisStore:
         self._looked = self._clock()
         self._use(await keep_window(self._link.client, self._prefixes, seconds, now=self._looked))
 
-    def walk(self) -> RedisWalk:
-        return RedisWalk(self)
+    def scan(self) -> RedisScan:
+        return RedisScan(self)
 
     async def close(self) -> None:
         await self._link.close()

@@ -43,7 +43,7 @@ def use_log(connection: sqlite3.Connection, *, wait_seconds: float) -> None:
 
 
 @contextmanager
-def translated(path: Path, *, opening: bool = False) -> Iterator[None]:
+def translate_errors(path: Path, *, opening: bool = False) -> Iterator[None]:
     """SQLite's errors as the gate's: what waiting may cure, what the owner of the file has to cure, and bugs."""
     try:
         yield

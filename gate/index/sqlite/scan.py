@@ -38,7 +38,7 @@ VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?
 """
 
 
-class SqliteWalk:
+class SqliteScan:
     """A friend of the store: it works on its connection, a transaction at a time."""
 
     def __init__(self, store: SqliteStore) -> None:

@@ -33,9 +33,9 @@ from typing import Literal
 import numpy as np
 
 from gate.errors import ConfigError
-from gate.index.sqlite.connection import atomic, translated, use_log
+from gate.index.sqlite.connection import atomic, translate_errors, use_log
 from gate.index.sqlite.rows import entry_of, held_by, records_of, signed
-from gate.index.sqlite.scan import SqliteWalk
+from gate.index.sqlite.scan import SqliteScan
 from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
 
 FORMAT = 1
@@ -101,7 +101,7 @@ class SqliteStore:
         self._lock = Lock()
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path.parent} is not a directory: create it, or name another index file")
-        with translated(self.path, opening=True):
+        with translate_errors(self.path, opening=True):
             self._connection = sqlite3.connect(
                 self.path, timeout=busy_milliseconds / 1000, isolation_level=None, check_same_thread=False
             )
@@ -143,7 +143,7 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[sqlite3.Connection]:
-        with self._lock, translated(self.path), atomic(self._connection, kind) as connection:
+        with self._lock, translate_errors(self.path), atomic(self._connection, kind) as connection:
             yield connection
 
     async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
@@ -254,8 +254,8 @@ class SqliteStore:
             connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", gone)
             return [not held_by(connection, document_id) for document_id, _ in holdings]
 
-    def walk(self) -> SqliteWalk:
-        return SqliteWalk(self)
+    def scan(self) -> SqliteScan:
+        return SqliteScan(self)
 
     async def close(self) -> None:
         with self._lock:

@@ -22,7 +22,7 @@ from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.stored_verdict import decode_answer
 from gate.errors import Stale
-from gate.index.scan import Document, Triples, Walkable
+from gate.index.scan import Document, ScannableStore, Triples
 from gate.index.store import Held, Keys, Record
 from gate.index.tools.findings import Fault, Finding, Note, Report
 from gate.index.tools.repair import Mender
@@ -41,7 +41,7 @@ async def no_pause() -> None:
 
 
 async def audit(
-    store: Walkable,
+    store: ScannableStore,
     method: Method,
     profile: Profile,
     *,
@@ -64,11 +64,11 @@ async def audit(
 
 class _Audit:
     def __init__(
-        self, store: Walkable, method: Method, profile: Profile, *, fix: bool, pause: Pause, progress: Progress
+        self, store: ScannableStore, method: Method, profile: Profile, *, fix: bool, pause: Pause, progress: Progress
     ) -> None:
         self.report = Report()
         self._store = store
-        self._walk = store.walk()
+        self._scan = store.scan()
         self._mender = Mender(store, method)
         self._profile = profile
         self._fix = fix
@@ -125,11 +125,11 @@ class _Audit:
             await self._note_entries([record for record in records if not record.dead])
             return await self._wrong_entries(records)
 
-        await self._settle(self._walk.entries(), look, self._wrong_entries_still)
+        await self._settle(self._scan.entries(), look, self._wrong_entries_still)
         if await self._store.draw(0) <= highest:
             self.report.found[Fault.TICKETS] += 1
             if self._fix:
-                await self._walk.pass_ticket(highest)
+                await self._scan.pass_ticket(highest)
                 self.report.mended[Fault.TICKETS] += 1
 
     async def _note_entries(self, living: Sequence[Record]) -> None:
@@ -145,7 +145,7 @@ class _Audit:
         found += [Finding(Fault.BROKEN, one.entry, one.content) for one in living if not self._mender.is_whole(one)]
         sound = [record for record in living if self._mender.is_whole(record)]
 
-        _, unlisted, _ = await self._walk.missing(*self._mender.postings_of([one for one in sound if one.ticket]))
+        _, unlisted, _ = await self._scan.missing(*self._mender.postings_of([one for one in sound if one.ticket]))
         found += [Finding(Fault.UNLISTED, entry) for entry in np.unique(unlisted).tolist()]
 
         led_to = await self._store.contents([record.content for record in sound])
@@ -179,7 +179,7 @@ class _Audit:
             held = await self._store.documents(names)
             return await self._wrong_documents(list(map(Document, names, held)))
 
-        await self._settle(self._walk.documents(), look, look_again)
+        await self._settle(self._scan.documents(), look, look_again)
 
     async def _wrong_documents(self, documents: Sequence[Document]) -> list[Finding]:
         """Documents that passed, and are not in the index for it. One that was refused, or taken back, need not be; and
@@ -213,11 +213,11 @@ class _Audit:
         async def look_again(suspects: Sequence[Finding]) -> list[Finding]:
             columns = ([one.key for one in suspects], [one.entry for one in suspects], [one.tag for one in suspects])
             keys, entries, tags = (np.array(column, np.uint64) for column in columns)
-            gone = _mixed(*await self._walk.missing(keys, entries, tags))
+            gone = _mixed(*await self._scan.missing(keys, entries, tags))
             there = ~np.isin(_mixed(keys, entries, tags), gone)
             return await self._wrong_postings(keys[there], entries[there], tags[there])
 
-        await self._settle(self._walk.postings(), look, look_again)
+        await self._settle(self._scan.postings(), look, look_again)
 
     async def _wrong_postings(self, keys: Keys, entries: Keys, tags: Keys) -> list[Finding]:
         """Postings of nobody, of copies, and in buckets where their entry has none to be. A second tag in the right

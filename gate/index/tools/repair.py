@@ -22,7 +22,7 @@ import numpy as np
 
 from gate.core.method_registry import Method
 from gate.index.protocol import deletion
-from gate.index.scan import Document, Triples, Walkable
+from gate.index.scan import Document, ScannableStore, Triples
 from gate.index.store import VOID, Held, Memory, Record
 from gate.index.tools.findings import Fault, Finding
 
@@ -30,9 +30,9 @@ from gate.index.tools.findings import Fault, Finding
 class Mender:
     """Repairs, each idempotent, and each by what stands when it is done and not by what was found."""
 
-    def __init__(self, store: Walkable, method: Method) -> None:
+    def __init__(self, store: ScannableStore, method: Method) -> None:
         self._store = store
-        self._walk = store.walk()
+        self._scan = store.scan()
         self._method = method
 
     async def mend(self, fault: Fault, findings: Sequence[Finding]) -> None:
@@ -49,7 +49,7 @@ class Mender:
                 await self._store.append(*self.postings_of(list(records.values())))
             case Fault.UNREACHABLE:
                 records = await self.living({finding.entry for finding in findings})
-                standing = await self._walk.restore(list(records.values()))
+                standing = await self._scan.restore(list(records.values()))
                 others = [record.entry for record, stands in zip(records.values(), standing) if stands != record]
                 await deletion.kill(self._store, self._method, others)
             case Fault.UNHELD:
@@ -61,7 +61,7 @@ class Mender:
                 await self._store.withdraw(np.array(keys, np.uint64), np.array(entries, np.uint64))
 
     async def _finish(self, records: Sequence[Record]) -> None:
-        await self._walk.restore([record for record in records if not record.holders])
+        await self._scan.restore([record for record in records if not record.holders])
         await deletion.clear(self._store, self._method, [record for record in records if self.is_whole(record)])
         await self._store.erase([record.entry for record in records])
 
@@ -74,7 +74,7 @@ class Mender:
             if holder := named.get((finding.entry, finding.document_id)):
                 held = Held(records[finding.entry].content, holder.version, None, finding.entry)
                 told.append(Document(holder.document_id, (held,)))
-        await self._walk.restore_documents(told)
+        await self._scan.restore_documents(told)
 
     async def _void(self, findings: Sequence[Finding]) -> None:
         names = [finding.document_id for finding in findings]

@@ -27,7 +27,7 @@ from msgspec import Meta
 from gate.core.method_registry import Method
 from gate.errors import ConfigError
 from gate.index.protocol.deletion import postings_of
-from gate.index.scan import Document, Walkable
+from gate.index.scan import Document, ScannableStore
 from gate.index.store import Held, Holder, Record
 
 FORMAT = "gate-index"
@@ -122,15 +122,15 @@ class Carried(NamedTuple):
 # Out.
 
 
-async def export(store: Walkable, *, profile_ref: str, digest: str) -> AsyncIterator[list[bytes]]:
+async def export(store: ScannableStore, *, profile_ref: str, digest: str) -> AsyncIterator[list[bytes]]:
     """The lines of the file, in batches."""
     yield [_encode(Header(format=FORMAT, version=VERSION, profile=profile_ref, digest=digest))]
     documents = entries = 0
     # Documents first: of what comes in meanwhile, an entry without its document does less harm than the reverse.
-    async for known in store.walk().documents():
+    async for known in store.scan().documents():
         yield [_encode(DocumentLine.of(document)) for document in known]
         documents += len(known)
-    async for records in store.walk().entries():
+    async for records in store.scan().entries():
         living = [record for record in records if not record.dead]
         yield [_encode(EntryLine.of(record)) for record in living]
         entries += len(living)
@@ -177,13 +177,13 @@ def inspect(file: BinaryIO, name: str, *, method: Method, digest: str) -> Carrie
 
 
 async def restore(
-    store: Walkable, file: BinaryIO, name: str, *, method: Method, progress: Progress = lambda count: None
+    store: ScannableStore, file: BinaryIO, name: str, *, method: Method, progress: Progress = lambda count: None
 ) -> Carried:
     """Write all that a file holds to a store. It may be done again after it was cut off: what is there is left alone.
 
     ConfigError: the store holds something else under the same name; nothing of that was changed.
     """
-    walk = store.walk()
+    walk = store.scan()
     file.readline(LONGEST_LINE)
     tickets, entries = array("Q"), array("Q")
     documents = done = 0
@@ -209,11 +209,11 @@ async def restore(
     return Carried(documents, done)
 
 
-async def is_empty(store: Walkable) -> bool:
-    async for records in store.walk().entries():
+async def is_empty(store: ScannableStore) -> bool:
+    async for records in store.scan().entries():
         if records:
             return False
-    async for documents in store.walk().documents():
+    async for documents in store.scan().documents():
         if documents:
             return False
     return True

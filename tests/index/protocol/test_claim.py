@@ -327,7 +327,9 @@ def test_a_bulk_delete_costs_as_many_calls_as_a_single_one(open_desk: OpenDesk) 
 
 def test_the_steps_may_run_in_an_event_loop_side_by_side(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
-    index = Index(desk.store, desk.method, desk.profile, desk.limits, new_entry=desk.new_entry, together=asyncio.gather)
+    index = Index(
+        desk.store, desk.method, desk.profile, desk.limits, new_entry_id=desk.new_entry_id, gather=asyncio.gather
+    )
 
     async def check_in(claim: Claim) -> Outcome:
         return (await index.claim([claim]))[0]

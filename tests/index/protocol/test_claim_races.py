@@ -23,7 +23,7 @@ PATH = Scene({b"a": (1,), b"b": (1, 2), b"c": (2,)}, ["ab", "bc"])
 TRIANGLE = Scene({b"a": (1, 2), b"b": (1, 3), b"c": (2, 3)}, ["ab", "bc", "ac"])
 STRANGERS = Scene({b"a": (1,), b"b": (1,), b"c": (1,)}, ["ab"])  # c shares their buckets and is not alike
 EACH_ONCE = [("a", "a"), ("b", "b"), ("c", "c")]
-SIDE_BY_SIDE: dict[str, Any] = {"together": True, "any_order": True}
+SIDE_BY_SIDE: dict[str, Any] = {"concurrent": True, "any_order": True}
 
 
 def explore(scene: Scene, claims: list[tuple[str, str]], *, crashes: int = 0, replays: int = 0) -> None:
@@ -158,7 +158,7 @@ class TrustsAnEarlyRead(Index):
         (replace(PATH, kind=HelpsByHalf), 0),
         (replace(PAIR, kind=ForgetsTheFirstRead, index="all"), 0),
         (replace(PAIR, kind=LooksUpAndInserts), 0),
-        (replace(PAIR, kind=TrustsAnEarlyRead, together=True), 1),
+        (replace(PAIR, kind=TrustsAnEarlyRead, concurrent=True), 1),
     ],
     ids=lambda value: value.kind.__name__ if isinstance(value, Scene) else "",
 )

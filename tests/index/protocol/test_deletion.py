@@ -122,7 +122,7 @@ def test_a_version_does_not_count_once_its_document_inherited_what_it_was_refuse
 
 def test_postings_without_a_record_are_swept_wherever_they_are_met(open_desk: OpenDesk) -> None:
     desk = open_desk()
-    litter = desk.new_entry(b"gone")
+    litter = desk.new_entry_id(b"gone")
     now(desk.store.append(u64(1, 2, 9), u64(litter, litter, litter), u64(0, 0, 0)))
     desk.check("A", "a")
     assert desk.counts()[2] == 3  # looking leaves no trace
@@ -152,7 +152,7 @@ def test_an_answer_from_before_a_delete_is_not_kept_for_a_delivery_after_it(open
         desk.delete("A")
         assert desk.check_in("B", "b").relation == "new"
         again = desk.claim("A", "a")
-        entry = desk.new_entry(again.content)
+        entry = desk.new_entry_id(again.content)
         now(store.enrol([Enrolment("A", None, again.content, entry, again.body)]))
 
     desk.use(Before(store, "remember", meanwhile))

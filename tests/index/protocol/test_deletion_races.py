@@ -86,9 +86,9 @@ def wander(
 # Two processes, every interleaving.
 
 
-@pytest.mark.parametrize(("crashes", "together"), [(0, False), (0, True), (1, False)])
-def test_a_document_is_deleted_while_it_is_checked_in(crashes: int, together: bool) -> None:
-    scene = replace(ONE_BUCKET, together=together)
+@pytest.mark.parametrize(("crashes", "concurrent"), [(0, False), (0, True), (1, False)])
+def test_a_document_is_deleted_while_it_is_checked_in(crashes: int, concurrent: bool) -> None:
+    scene = replace(ONE_BUCKET, concurrent=concurrent)
     worlds = [*stopped(scene, A), there(scene, A), there(scene, B, A)]
     explore(scene, worlds, [scene.claim(*A), scene.delete("a")], [A, B], crashes=crashes)
 
@@ -100,9 +100,9 @@ def test_an_original_is_deleted_while_a_copy_is_checked_in(index: Index) -> None
     explore(scene, worlds, [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_a_document_that_stopped_half_way_is_deleted_while_somebody_helps_it(together: bool) -> None:
-    scene = replace(PAIR, together=together)
+@pytest.mark.parametrize("concurrent", [False, True])
+def test_a_document_that_stopped_half_way_is_deleted_while_somebody_helps_it(concurrent: bool) -> None:
+    scene = replace(PAIR, concurrent=concurrent)
     explore(scene, stopped(scene, A), [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
 
 
@@ -216,7 +216,7 @@ def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> N
 # Three processes, thousands of random schedules.
 
 
-@pytest.mark.parametrize("scene", [TRIANGLE, PATH, replace(TRIANGLE, together=True), replace(TRIANGLE, index="all")])
+@pytest.mark.parametrize("scene", [TRIANGLE, PATH, replace(TRIANGLE, concurrent=True), replace(TRIANGLE, index="all")])
 @pytest.mark.parametrize("before", [(), (A,), (A, B), (B, C)])
 def test_random_schedules_of_two_claims_and_a_delete(scene: Scene, before: tuple[tuple[str, str], ...]) -> None:
     for seed, (first, second, gone) in enumerate([(A, B, "a"), (B, C, "a"), (B, C, "b"), (A, C, "b")]):

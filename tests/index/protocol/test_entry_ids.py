@@ -5,26 +5,26 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from gate.index.protocol.entry_ids import new_entry
+from gate.index.protocol.entry_ids import new_entry_id
 
 CONTENT = bytes(range(16))
 
 FORKING = """
 import os
-from gate.index.protocol.entry_ids import new_entry
-new_entry(bytes(16))
+from gate.index.protocol.entry_ids import new_entry_id
+new_entry_id(bytes(16))
 reads, writes = os.pipe()
 if os.fork() == 0:
-    os.write(writes, str([new_entry(bytes(16)) for _ in range(4)]).encode())
+    os.write(writes, str([new_entry_id(bytes(16)) for _ in range(4)]).encode())
     os._exit(0)
-own = str([new_entry(bytes(16)) for _ in range(4)])
+own = str([new_entry_id(bytes(16)) for _ in range(4)])
 os.wait()
 print(own, os.read(reads, 1000).decode(), sep="|")
 """
 
 
 def test_an_entry_begins_like_its_content_and_no_two_are_the_same() -> None:
-    entries = {new_entry(CONTENT) for _ in range(1000)}
+    entries = {new_entry_id(CONTENT) for _ in range(1000)}
     assert len(entries) > 990  # of four thousand million numbers, a thousand are distinct but for the rarest chance
     assert {entry >> 32 for entry in entries} == {int.from_bytes(CONTENT[:4], "big")}
     assert all(0 < entry < 2**64 for entry in entries)

@@ -11,7 +11,7 @@ import pytest
 from redis import exceptions as redis_errors
 
 from gate.errors import ConfigError, Stale, Unavailable
-from gate.index.redis.client import Circuit, Link, close, script, translated
+from gate.index.redis.client import CircuitState, RedisClient, close, load_script, translate_error
 from gate.index.redis.connect import make_client
 from gate.index.redis.layout import prefixes_of
 from gate.index.redis.store import DRAW
@@ -39,7 +39,7 @@ class Recording:
     def __init__(self) -> None:
         self.round_trips: list[str] = []
         self.failures: list[tuple[str, str]] = []
-        self.circuits: list[Circuit] = []
+        self.circuits: list[CircuitState] = []
 
     def round_trip(self, operation: str, seconds: float) -> None:
         assert seconds > 0
@@ -48,7 +48,7 @@ class Recording:
     def failed(self, operation: str, reason: str) -> None:
         self.failures.append((operation, reason))
 
-    def circuit(self, state: Circuit) -> None:
+    def circuit(self, state: CircuitState) -> None:
         self.circuits.append(state)
 
 
@@ -60,16 +60,16 @@ def server() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def watcher() -> Recording:
+def observer() -> Recording:
     return Recording()
 
 
-def over(url: str, use: Callable[[Link], Awaitable[T]], watcher: Recording | None = None, **settings: Any) -> T:
+def over(url: str, use: Callable[[RedisClient], Awaitable[T]], observer: Recording | None = None, **settings: Any) -> T:
     """What `use` makes of a link to that server."""
 
     async def used() -> T:
         redis = RedisSettings(retry=QUICK, **settings)
-        link = Link(make_client(url, redis), calls=redis.connections, retry=QUICK, watcher=watcher)
+        link = RedisClient(make_client(url, redis), calls=redis.connections, retry=QUICK, observer=observer)
         try:
             return await use(link)
         finally:
@@ -78,43 +78,43 @@ def over(url: str, use: Callable[[Link], Awaitable[T]], watcher: Recording | Non
     return asyncio.run(used())
 
 
-async def draw(link: Link, view: bytes = VIEW) -> int:
+async def draw(link: RedisClient, view: bytes = VIEW) -> int:
     [first] = await link.call(DRAW, (view, b"0", 1, 0), [(PREFIX, b"")])
     return int(first)
 
 
 @pytest.mark.redis
-def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, watcher: Recording) -> None:
-    async def twice(link: Link) -> list[int]:
+def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, observer: Recording) -> None:
+    async def twice(link: RedisClient) -> list[int]:
         return [await draw(link), await draw(link)]
 
-    first, second = over(server.url, twice, watcher)
+    first, second = over(server.url, twice, observer)
     assert first < second
-    assert (watcher.round_trips, watcher.failures, watcher.circuits) == (["draw"] * 2, [], [])
+    assert (observer.round_trips, observer.failures, observer.circuits) == (["draw"] * 2, [], [])
 
 
 @pytest.mark.redis
-def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, watcher: Recording) -> None:
+def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, observer: Recording) -> None:
     with cutting_proxy(server, chain([40, 60], repeat(None))) as url:
-        assert over(url, draw, watcher) > 0
-    assert watcher.failures == [("draw", "unavailable")] * 2
-    assert watcher.round_trips == ["draw"]
-    assert not watcher.circuits
+        assert over(url, draw, observer) > 0
+    assert observer.failures == [("draw", "unavailable")] * 2
+    assert observer.round_trips == ["draw"]
+    assert not observer.circuits
 
 
 @pytest.mark.redis
-def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, watcher: Recording) -> None:
+def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, observer: Recording) -> None:
     with cutting_proxy(server, repeat(40)) as url, pytest.raises(Unavailable, match="does not answer"):
-        over(url, draw, watcher)
-    assert watcher.failures == [("draw", "unavailable")] * (1 + QUICK.retries)
-    assert not watcher.round_trips
+        over(url, draw, observer)
+    assert observer.failures == [("draw", "unavailable")] * (1 + QUICK.retries)
+    assert not observer.round_trips
 
 
 @pytest.mark.redis
 def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
-    server: RedisServer, watcher: Recording
+    server: RedisServer, observer: Recording
 ) -> None:
-    async def stands_still(link: Link) -> int:
+    async def stands_still(link: RedisClient) -> int:
         await draw(link)
         server.pause()
         try:
@@ -124,75 +124,75 @@ def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
             server.resume()
         return await draw(link)
 
-    assert over(server.url, stands_still, watcher, timeout_seconds=0.02) > 0
-    assert len(watcher.failures) >= 1 + QUICK.retries
+    assert over(server.url, stands_still, observer, timeout_seconds=0.02) > 0
+    assert len(observer.failures) >= 1 + QUICK.retries
 
 
 @pytest.mark.redis
-def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(watcher: Recording) -> None:
+def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(observer: Recording) -> None:
     with redis_server() as once:
         url = once.url
 
-        async def come_and_go(link: Link) -> None:
+        async def come_and_go(link: RedisClient) -> None:
             once.stop()
             for _ in range(QUICK.failures_to_open):
                 with pytest.raises(Unavailable, match="does not answer"):
                     await draw(link)
-            assert watcher.circuits == [Circuit.OPEN]
-            tried = len(watcher.failures)
+            assert observer.circuits == [CircuitState.OPEN]
+            tried = len(observer.failures)
             with pytest.raises(Unavailable, match="tried again in a moment"):
                 await draw(link)
-            assert len(watcher.failures) == tried  # nothing was sent
+            assert len(observer.failures) == tried  # nothing was sent
 
             once.start()
             with once.client() as client:
                 client.set(PREFIX + b"v", VIEW)
             await asyncio.sleep(QUICK.open_seconds)
             assert await draw(link) > 0
-            assert watcher.circuits == [Circuit.OPEN, Circuit.CLOSED]
+            assert observer.circuits == [CircuitState.OPEN, CircuitState.CLOSED]
 
-        over(url, come_and_go, watcher)
+        over(url, come_and_go, observer)
 
 
 @pytest.mark.redis
-def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, watcher: Recording) -> None:
-    async def now_and_then(link: Link) -> None:
+def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, observer: Recording) -> None:
+    async def now_and_then(link: RedisClient) -> None:
         for _ in range(3 * QUICK.failures_to_open):
             with pytest.raises(Stale):
                 await draw(link, b"another view")
         assert await draw(link) > 0
 
-    over(server.url, now_and_then, watcher)
-    assert watcher.failures == [("draw", "stale")] * 3 * QUICK.failures_to_open
-    assert not watcher.circuits
+    over(server.url, now_and_then, observer)
+    assert observer.failures == [("draw", "stale")] * 3 * QUICK.failures_to_open
+    assert not observer.circuits
 
 
 @pytest.mark.redis
-def test_what_a_server_forgot_it_is_told_again(server: RedisServer, watcher: Recording) -> None:
-    async def flush_between(link: Link) -> None:
+def test_what_a_server_forgot_it_is_told_again(server: RedisServer, observer: Recording) -> None:
+    async def flush_between(link: RedisClient) -> None:
         await draw(link)
         with server.client() as client:
             client.script_flush()
         await draw(link)
 
-    over(server.url, flush_between, watcher)
-    assert watcher.round_trips == ["draw"] * 2
-    assert not watcher.failures
+    over(server.url, flush_between, observer)
+    assert observer.round_trips == ["draw"] * 2
+    assert not observer.failures
 
 
 @pytest.mark.redis
 @pytest.mark.parametrize("kind", ["single", "sentinel", "cluster"])
-def test_more_calls_than_connections_wait_for_their_turn(kind: str, watcher: Recording) -> None:
-    async def crowd(link: Link) -> list[int]:
+def test_more_calls_than_connections_wait_for_their_turn(kind: str, observer: Recording) -> None:
+    async def crowd(link: RedisClient) -> list[int]:
         return await asyncio.gather(*(draw(link) for _ in range(30)))
 
     def tickets(url: str, data: RedisServer) -> None:
         with data.client() as client:
             before = client.info("stats")["total_connections_received"]
-            drawn = over(url, crowd, watcher, connections=2)
+            drawn = over(url, crowd, observer, connections=2)
             assert len(set(drawn)) == 30
             assert client.info("stats")["total_connections_received"] - before < 15  # Sentinels connect now and then
-        assert not watcher.failures
+        assert not observer.failures
 
     if kind == "single":
         with redis_server() as single, single.client() as client:
@@ -220,7 +220,7 @@ def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master(
         client.set(PREFIX + b"v", VIEW)
         watched.sentinels[0].kill()
 
-        async def crowd(link: Link) -> set[int]:
+        async def crowd(link: RedisClient) -> set[int]:
             await asyncio.gather(*(draw(link) for _ in range(4)))
             pool: Any = link.client.connection_pool  # type: ignore[union-attr]
             return {s.connection_pool.connection_kwargs["port"] for s in pool.sentinel_manager.sentinels}
@@ -234,7 +234,7 @@ def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
 
 
 def test_every_script_says_what_it_takes_and_returns() -> None:
-    assert script("draw").source.count("-- Returns") == 2  # of the frame, and of the script
+    assert load_script("draw").source.count("-- Returns") == 2  # of the frame, and of the script
 
 
 @pytest.mark.parametrize(
@@ -264,10 +264,10 @@ def test_every_script_says_what_it_takes_and_returns() -> None:
     ],
 )
 def test_each_error_of_the_library_has_its_place_in_the_tree(error: Exception, kind: type[Exception]) -> None:
-    assert type(translated(error)) is kind
+    assert type(translate_error(error)) is kind
 
 
 def test_no_word_of_a_servers_answer_is_repeated() -> None:
-    told = translated(redis_errors.ResponseError("MISCONF while writing document-17"))
+    told = translate_error(redis_errors.ResponseError("MISCONF while writing document-17"))
     assert "document-17" not in str(told)
     assert "MISCONF" in str(told)

@@ -106,7 +106,7 @@ def test_what_overflowed_is_walked_counted_and_found_missing_when_it_is(
     told = run(store.info())
     assert (told["postings"], told["buckets"], told["largest_bucket"]) == (6, 1, 6)
     asked = u64(KEY, KEY), u64(6, 7), u64(6, 7)
-    assert [column.tolist() for column in run(store.walk().missing(*asked))] == [[KEY], [7], [7]]
+    assert [column.tolist() for column in run(store.scan().missing(*asked))] == [[KEY], [7], [7]]
 
 
 def test_both_generations_of_a_crowded_bucket_are_met_and_the_older_one_goes_whole(

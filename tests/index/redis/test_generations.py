@@ -21,7 +21,7 @@ from gate.index.redis.generations import current_view, rotate
 from gate.index.redis.layout import View, prefixes_of
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import RedisSettings
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.model import CheckIn, Relation
 from tests.support.servers import RedisServer, redis_server
 
@@ -139,7 +139,7 @@ def test_a_delete_that_is_begun_again_still_knows_whom_it_let_go(
     assert gate.explain(["d1"]) == [[]]
 
 
-async def _itself(store: Walkable) -> Walkable:
+async def _itself(store: ScannableStore) -> ScannableStore:
     return store
 
 

@@ -17,7 +17,7 @@ from gate.index.memory.store import MemoryStore
 from gate.index.protocol.deletion import postings_of
 from gate.index.redis.layout import encode_record, shards_of_entries
 from gate.index.redis.store import RedisStore
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Enrolment, Held
 from gate.index.tools.audit import audit
@@ -91,7 +91,7 @@ def test_one_missing_posting_of_many_is_found(gate: Gate) -> None:
 
 def test_a_posting_that_a_crowded_bucket_hides_is_not_missing(place: tuple[str, str], tmp_path: Path) -> None:
     with open_gate(*place, tmp_path, profile_of()) as gate:
-        store: Walkable = gate.with_store(_itself)
+        store: ScannableStore = gate.with_store(_itself)
         assert isinstance(store, MemoryStore | SqliteStore | RedisStore)
         gate.check_in(corpus())
         record = record_of(gate, "lighthouse-0")
@@ -107,7 +107,7 @@ def test_a_posting_that_a_crowded_bucket_hides_is_not_missing(place: tuple[str, 
         assert dict(audited(gate).found) == {Fault.MISPLACED: len(crowd)}
 
 
-async def _itself(store: Walkable) -> Walkable:
+async def _itself(store: ScannableStore) -> ScannableStore:
     return store
 
 
@@ -181,7 +181,7 @@ def test_a_document_that_forgot_what_it_holds_is_told(gate: Gate) -> None:
 
 def test_a_body_that_is_not_whole_takes_its_entry_out(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
-    store: Walkable = gate.with_store(_itself)
+    store: ScannableStore = gate.with_store(_itself)
     if isinstance(store, MemoryStore):
         store._records[record.entry] = record._replace(body=record.body[:-1])
     elif isinstance(store, SqliteStore):
@@ -204,7 +204,7 @@ async def _replaced(store: RedisStore, key: bytes, field: bytes, value: bytes) -
 
 @pytest.mark.parametrize("place", [("sqlite", "")])
 def test_a_record_that_vanished_from_a_file_leaves_no_content_that_leads_nowhere(gate: Gate) -> None:
-    store: Walkable = gate.with_store(_itself)
+    store: ScannableStore = gate.with_store(_itself)
     assert isinstance(store, SqliteStore)
     record = record_of(gate, "lighthouse-0")
     store._connection.execute("DELETE FROM entries WHERE content = ?", (record.content,))
@@ -219,7 +219,7 @@ def test_a_record_that_vanished_from_a_file_leaves_no_content_that_leads_nowhere
 
 @pytest.mark.parametrize("place", [("sqlite", "")])
 def test_a_content_leads_to_its_entry_again(gate: Gate) -> None:
-    store: Walkable = gate.with_store(_itself)
+    store: ScannableStore = gate.with_store(_itself)
     assert isinstance(store, SqliteStore)
     record = record_of(gate, "lighthouse-0")
     store._connection.execute("DELETE FROM contents WHERE content = ?", (record.content,))
@@ -229,7 +229,7 @@ def test_a_content_leads_to_its_entry_again(gate: Gate) -> None:
 
 @pytest.mark.parametrize("place", [("sqlite", "")])
 def test_of_two_entries_of_one_content_the_one_it_leads_to_stays(gate: Gate) -> None:
-    store: Walkable = gate.with_store(_itself)
+    store: ScannableStore = gate.with_store(_itself)
     assert isinstance(store, SqliteStore)
     first = record_of(gate, "lighthouse-0")
     store._connection.execute("DELETE FROM contents WHERE content = ?", (first.content,))
@@ -241,7 +241,7 @@ def test_of_two_entries_of_one_content_the_one_it_leads_to_stays(gate: Gate) -> 
 
 
 def test_tickets_that_fell_back_rise_again(gate: Gate) -> None:
-    store: Walkable = gate.with_store(_itself)
+    store: ScannableStore = gate.with_store(_itself)
     if isinstance(store, MemoryStore):
         store._tickets = 1
     elif isinstance(store, SqliteStore):
@@ -299,7 +299,7 @@ def test_what_heals_before_the_second_look_is_no_fault(gate: Gate) -> None:
         await store.withdraw(*postings_of(gate.method, [bread])[:2])
         await store.erase([bread.entry])
 
-    await_store: Walkable = gate.with_store(_itself)
+    await_store: ScannableStore = gate.with_store(_itself)
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True, pause=others_work))
     assert (looked, dict(report.found)) == ([1], {})
 
@@ -355,7 +355,7 @@ def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[s
 
     def turn() -> None:
         with open_gate(*place, tmp_path, profile) as other:
-            store: Walkable = other.with_store(_itself)
+            store: ScannableStore = other.with_store(_itself)
             assert isinstance(store, RedisStore)
             other.with_store(lambda _: store.rotate(now=1.0))
 

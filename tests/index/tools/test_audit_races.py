@@ -41,7 +41,7 @@ class Stepwise:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        if name == "walk":
+        if name == "scan":
             return lambda: Stepwise(method())
         return _batches(method) if isasyncgenfunction(method) else _result(method)
 
@@ -80,9 +80,9 @@ class World:
         self.numbers = Random(7)
         self.store = MemoryStore()
         self.profile = msgspec.structs.replace(PROFILE, index=index)
-        self.index = Index(Stepwise(self.store), METHOD, self.profile, Limits(), new_entry=self.new_entry)
+        self.index = Index(Stepwise(self.store), METHOD, self.profile, Limits(), new_entry_id=self.new_entry_id)
 
-    def new_entry(self, content: bytes) -> int:
+    def new_entry_id(self, content: bytes) -> int:
         return int.from_bytes(content[:4], "big") << 32 | self.numbers.randrange(1, 2**32)
 
     def audit(self, *, fix: bool) -> Coroutine[Any, Any, Report]:

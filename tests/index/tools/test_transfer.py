@@ -15,7 +15,7 @@ from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.errors import ConfigError
-from gate.index.scan import Walkable
+from gate.index.scan import ScannableStore
 from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.transfer import Carried
@@ -26,7 +26,7 @@ DIGEST = "d" * 16
 
 
 def exported(gate: Gate) -> bytes:
-    async def written(store: Walkable) -> bytes:
+    async def written(store: ScannableStore) -> bytes:
         lines = transfer.export(store, profile_ref=gate.profile.ref, digest=gate.profile.digest())
         return b"".join([line + b"\n" async for batch in lines for line in batch])
 
@@ -152,10 +152,10 @@ def test_crowded_buckets_keep_their_oldest_first(tmp_path: Path) -> None:
 
 
 def all_postings(gate: Gate) -> tuple[list[int], list[int]]:
-    async def walked(store: Walkable) -> tuple[list[int], list[int]]:
+    async def walked(store: ScannableStore) -> tuple[list[int], list[int]]:
         keys: list[int] = []
         entries: list[int] = []
-        async for batch in store.walk().postings():
+        async for batch in store.scan().postings():
             keys += batch[0].tolist()
             entries += batch[1].tolist()
         return keys, entries
