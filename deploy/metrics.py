@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.registry import Collector
+from prometheus_client.core import Metric
 
 from gate import metrics
 from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
@@ -52,29 +53,31 @@ where the gate or the system wrote it, since any other may quote a document.
 def page() -> str:
     registry = CollectorRegistry()
     parts: list[object] = [WorkerMetrics(registry), SupervisorMetrics(registry, workers=1)]
-    facts = WorkerProcessCollector(dict)
-    registry.register(facts)
-    rows = [f"| `{name}` | {kind} | {labels} | {what} |\n" for name, kind, labels, what in _metrics(parts, facts)]
+    process_metrics = WorkerProcessCollector(dict)
+    registry.register(process_metrics)
+    rows = [
+        f"| `{name}` | {kind} | {labels} | {what} |\n" for name, kind, labels, what in _metrics(parts, process_metrics)
+    ]
     named = ", ".join(f"`{event}`" for event in events()) + "."
     return HEAD + "".join(sorted(rows)) + LOG + textwrap.fill(named, 120) + "\n"
 
 
-def _metrics(parts: list[object], facts: Collector) -> list[tuple[str, str, str, str]]:
-    found = []
+def _metrics(parts: list[object], process_metrics: WorkerProcessCollector) -> list[tuple[str, str, str, str]]:
+    described: list[tuple[Metric, Sequence[str]]] = []
     for part in parts:
         for metric in vars(part).values():
             if hasattr(metric, "_labelnames"):
-                [told] = metric.describe()
-                found.append((told, metric._labelnames))
-    found += [(told, told._labelnames) for told in facts.collect()]
+                [family] = metric.describe()
+                described.append((family, metric._labelnames))
+    described += [(family, family._labelnames) for family in process_metrics.collect()]
     return [
         (
-            told.name + ("_total" if told.type == "counter" else ""),
-            told.type,
+            family.name + ("_total" if family.type == "counter" else ""),
+            family.type,
             ", ".join(f"`{label}`" for label in labels),
-            told.documentation,
+            family.documentation,
         )
-        for told, labels in found
+        for family, labels in described
     ]
 
 

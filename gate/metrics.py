@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 from prometheus_client import Counter as Count
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from gate.logs import get_logger, told
@@ -340,7 +340,7 @@ class WorkerProcessCollector(Collector):
     def __init__(self, processes: Callable[[], Mapping[str, int]]) -> None:
         self._processes = processes
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         cpu = CounterMetricFamily("gate_worker_cpu_seconds", "CPU time that a worker has used.", labels=["worker"])
         memory = GaugeMetricFamily("gate_worker_memory_bytes", "Memory that a worker holds.", labels=["worker"])
         started = GaugeMetricFamily("gate_worker_start_time_seconds", "When a worker began.", labels=["worker"])
