@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench faults schemas boards readme clean servers kafka
+.PHONY: help venv demo test check bench faults schemas boards docs readme clean servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -25,11 +25,12 @@ demo: .venv/.runtime ## see the gate work, in a minute
 test: .venv/.dev servers kafka ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, tests
+check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, docs, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MAKE) docs
 	$(MAKE) test
 
 bench: .venv/.bench ## measure against the peers
@@ -38,6 +39,9 @@ bench: .venv/.bench ## measure against the peers
 faults: .venv/.dev servers kafka ## the stream under faults, and hostile events: a quarter of an hour
 	$(BIN)/python -m load.faults
 	$(BIN)/python -m load.hostile
+
+docs: .venv/.dev ## the site of the documentation, into site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
 	$(BIN)/python schemas/generate.py
@@ -50,7 +54,7 @@ readme: .venv/.dev ## write the outputs in README.md anew, from what the command
 	$(BIN)/python tests/test_readme.py
 
 clean: ## forget everything that was made
-	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
 
 # The servers that tests start for themselves.
 servers:
