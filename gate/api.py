@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from gate.config import MAX_SECRET_BYTES
 from gate.config.profiles import chosen_profile
+from gate.config.settings import MAX_SECRET_BYTES
 from gate.core.judge import EXACT
 from gate.core.method_registry import Method, method_of
 from gate.core.passages import Passage, passages

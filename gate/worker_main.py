@@ -10,8 +10,8 @@ import sys
 from functools import partial
 
 from gate.api import Gate
-from gate.config import Settings
 from gate.config.index import MEMORY
+from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.stream.processor import Desk

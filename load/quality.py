@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gate.config import load_settings
+from gate.config.settings import load_settings
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.corpora import read_folder

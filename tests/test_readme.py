@@ -19,7 +19,7 @@ from msgspec import structs
 
 from gate import BUILT_IN, Limits, Relation
 from gate.cli import main
-from gate.config import KEYS
+from gate.config.settings import KEYS
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -20,8 +20,8 @@ import msgspec
 from gate import wire
 from gate.api import Gate
 from gate.cli import show
-from gate.config import EffectiveSetting, Settings, load_settings
 from gate.config.index import MEMORY
+from gate.config.settings import EffectiveSetting, Settings, load_settings
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.index.redis.url import hide_credentials, is_redis_url

@@ -29,7 +29,7 @@ from gate.cli.common import (
     shown_index,
     verdict_line,
 )
-from gate.config import Settings
+from gate.config.settings import Settings
 from gate.errors import BadDocument, ConfigError
 from gate.model import CheckIn, Match, Verdict
 from gate.pipeline import batches

@@ -18,8 +18,8 @@ from gate.cli import show
 from gate.cli.common import SOME_FAILED, Options, common, load, open_empty, open_gate
 from gate.cli.run import DEAD_LETTERED, Source, Work
 from gate.cli.stream import brokers, need_kafka
-from gate.config import Settings
 from gate.config.index import MEMORY
+from gate.config.settings import Settings
 from gate.errors import BadDocument, ConfigError
 from gate.index.protocol.claim import Claim
 from gate.model import Verdict

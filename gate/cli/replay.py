@@ -22,8 +22,8 @@ from gate.cli import show
 from gate.cli.common import SOME_FAILED, Options, common, complain, emit, load, open_gate, shown_index
 from gate.cli.stream import brokers, need_kafka
 from gate.cli.targets import Embedded, Ending, Nowhere, to_kafka
-from gate.config import Settings
 from gate.config.index import MEMORY
+from gate.config.settings import Settings
 from gate.index.redis.url import is_redis_url
 from gate.model import Relation
 from gate.wire import Rejected

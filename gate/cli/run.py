@@ -17,8 +17,8 @@ from gate import wire
 from gate.api import Gate
 from gate.cli import show
 from gate.cli.common import SOME_FAILED, Options, common, complain, load, open_gate
-from gate.config import Settings
 from gate.config.index import MEMORY
+from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.model import CheckIn

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gate.cli import show
 from gate.cli.common import SOME_FAILED, Options, common, emit, load
-from gate.config import Settings
+from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.stream.settings import KafkaSettings
 

@@ -162,6 +162,18 @@ def _effective(
     return rows
 
 
+def default_values() -> dict[str, object]:
+    """The default of every setting; None where it is not set."""
+    problems: list[str] = []
+    stream = load_stream_settings({}, {}, {}, problems)
+    profile = find_profile({}, {}, problems)
+    if profile is None or problems:
+        raise ConfigError(*problems)
+    secrets = {name: _SecretValue(b"", "default") for name in SECRETS}
+    rows = _effective(Settings(profile=profile), effective_stream_values(stream), {}, {}, secrets)
+    return {key: row.value for key, row in rows.items()} | {"profile": profile.name}
+
+
 # Layers
 
 
@@ -181,7 +193,7 @@ def _file_layer(config_path: Path | None, named: str | None, problems: list[str]
         if name in flat:
             del flat[name]
             problems.append(
-                f"{name} ({path}): no secret in a settings file; set {_variable(name)}, or name a {name}_file"
+                f"{name} ({path}): no secret in a settings file; set {variable_name(name)}, or name a {name}_file"
             )
     for key in [key for key in flat if key not in KEYS]:
         del flat[key]
@@ -191,16 +203,16 @@ def _file_layer(config_path: Path | None, named: str | None, problems: list[str]
 
 def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> dict[str, Setting]:
     """An empty variable counts as not set: compose files and unit files cannot leave one out."""
-    names = {_variable(key): key for key in KEYS}
+    names = {variable_name(key): key for key in KEYS}
     raw = {}
     for variable, value in environ.items():
-        if not value or not variable.startswith("GATE_") or variable in ("GATE_CONFIG", *map(_variable, SECRETS)):
+        if not value or not variable.startswith("GATE_") or variable in ("GATE_CONFIG", *map(variable_name, SECRETS)):
             continue
         if variable in names:
             raw[names[variable]] = Setting(value, variable, Layer.ENVIRONMENT, Path())
         elif not _KUBERNETES.fullmatch(variable):
             problems.append(
-                f"{variable} (environment): unknown; {suggest(variable, (*names, *map(_variable, SECRETS)))}"
+                f"{variable} (environment): unknown; {suggest(variable, (*names, *map(variable_name, SECRETS)))}"
             )
     return raw
 
@@ -220,7 +232,8 @@ def _flag_layer(flags: Mapping[str, object], problems: list[str]) -> dict[str, S
     return raw
 
 
-def _variable(key: str) -> str:
+def variable_name(key: str) -> str:
+    """The environment variable of a setting."""
     return "GATE_" + key.replace(".", "_").upper()
 
 
@@ -255,7 +268,7 @@ def _secret(
     problems: list[str],
 ) -> _SecretValue:
     """Read a secret. The higher layer wins; two on one layer are a mistake."""
-    variable, key = _variable(name), f"{name}_file"
+    variable, key = variable_name(name), f"{name}_file"
     inline = environ.get(variable, "")
     file, path = raw.get(key), paths.get(key)
     if inline and file is not None and file.layer is Layer.ENVIRONMENT:

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
-from gate.config import KEYS
-from gate.config.settings import SECRETS
+from gate.config.settings import KEYS, SECRETS
 from gate.core.builtin_profiles import BUILT_IN
 from gate.demo import BREAD, LIGHTHOUSE
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.config import load_settings
+from gate.config.settings import load_settings
 from gate.errors import ConfigError
 
 

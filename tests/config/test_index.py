@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gate.config import load_settings
 from gate.config.index import MEMORY, REDIS
+from gate.config.settings import load_settings
 from gate.index.redis.url import RedisSettings
 from tests.config.settings_problems import problems
 

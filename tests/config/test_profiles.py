@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gate.config import load_settings
+from gate.config.settings import load_settings
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
 from tests.config.settings_problems import problems, write

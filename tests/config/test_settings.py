@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gate.config import Secret, load_settings
 from gate.config.index import MEMORY
+from gate.config.settings import Secret, load_settings
 from gate.config.stream import STREAM
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.config import load_settings
+from gate.config.settings import load_settings
 from gate.config.stream import KAFKA, KAFKA_FILES, SERVER, STREAM, TOPICS, WORKER
 from gate.stream.settings import KafkaSettings, ServerSettings, Topics, WorkerSettings
 from tests.config.settings_problems import problems

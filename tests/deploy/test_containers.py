@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from gate.cli import main
-from gate.config import load_settings
+from gate.config.settings import load_settings
 from gate.http.health import Checks, health_server
 from tests.deploy.deploy_files import (
     COMPOSE,

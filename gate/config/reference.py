@@ -1,0 +1,149 @@
+"""The reference of the settings: of each its description, type, default, variable and flag.
+
+`DESCRIPTIONS` is the one place where a setting is described: `gate config`, shell completion and the page about
+settings take it from here. Types and defaults come from the code that checks them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+DESCRIPTIONS: dict[str, str] = {
+    "profile": "How documents are signed and compared: the name of a profile, a .toml file, or a table in gate.toml.",
+    "profiles_file": "A TOML file with several profiles, each a table.",
+    "index": "Where the index is kept: memory, the path of a SQLite file, or the URL of a Redis server.",
+    "dead_letters": "The file to which `gate run` appends messages that cannot be judged.",
+    "content_root": "The only folder that `content_uri` may point into.",
+    "stop_words_file": "Stop words, one per line, for a profile that drops them.",
+    "secret": "A key for the hash functions, so that nobody can construct texts that collide.",
+    "secret_file": "A file with the secret.",
+    "redis_username": "The user name for Redis, where it is not part of the URL.",
+    "redis_password": "The password for Redis.",
+    "redis_password_file": "A file with the password for Redis.",
+    "redis_sentinel_username": "The user name for the Sentinels, where they ask for one.",
+    "redis_sentinel_password": "The password for the Sentinels.",
+    "redis_sentinel_password_file": "A file with the password for the Sentinels.",
+    "redis_ca_file": "The certificates to trust, for rediss:// URLs.",
+    "redis_timeout_seconds": "How long to wait for one answer of Redis.",
+    "redis_connections": "The largest number of connections of one process to each Redis server.",
+    "redis_window_days": "How long documents are kept: for one to two windows of so many days.",
+    "redis_allow_eviction": "Accept a Redis server whose settings allow it to drop keys, and so parts of the index.",
+    "kafka_brokers": "The brokers as host:port, separated by commas; with them `gate run` works on topics.",
+    "kafka_group": "The consumer group.",
+    "kafka_client_id": "The client id in the logs of the brokers.",
+    "kafka_topics": "The topics of check-ins, separated by commas.",
+    "kafka_verdict_topic": "The topic that verdicts are sent to.",
+    "kafka_dead_letter_topic": "The topic that messages are sent to that cannot be judged.",
+    "kafka_accepted_topic": "The topic that documents are sent to that pass.",
+    "kafka_quarantine_topic": "The topic that documents are sent to that are similar to a known one.",
+    "kafka_security": "The security protocol of the brokers.",
+    "kafka_sasl_mechanism": "The SASL mechanism, where the security protocol has one.",
+    "kafka_username": "The user name for the brokers.",
+    "kafka_password": "The password for the brokers.",
+    "kafka_password_file": "A file with the password for the brokers.",
+    "kafka_ca_file": "The certificates to trust, for TLS.",
+    "kafka_cert_file": "The client certificate, for brokers that ask for one.",
+    "kafka_key_file": "The key of the client certificate.",
+    "kafka_key_password": "The password of the key of the client certificate.",
+    "kafka_key_password_file": "A file with the password of the key of the client certificate.",
+    "kafka_session_timeout_seconds": "After so long without a heartbeat a worker loses its partitions.",
+    "kafka_request_timeout_seconds": "How long to wait for one answer of a broker.",
+    "kafka_max_record_bytes": "The size of the largest record that is sent.",
+    "kafka_fetch_bytes": "The size of the largest answer to one fetch.",
+    "kafka_unpacked_bytes": "The size that a compressed batch of records may decompress to.",
+    "delivery": "The delivery guarantee on topics.",
+    "on_index_unavailable": "While the index is unavailable: wait, or let documents pass unchecked and marked so.",
+    "batch_bytes": "The size of a batch of records; a larger record is a batch of its own.",
+    "drain_seconds": "How long a worker that is stopped may take to finish what it has begun.",
+    "workers": "The number of worker processes.",
+    "http_host": "The address on which health and metrics are served.",
+    "http_port": "The port on which /healthz, /readyz and /metrics are served.",
+    "log_level": "The lowest level of log events that are written.",
+    "log_format": "The format of log events: JSON lines, or lines for people.",
+    "limits.max_document_chars": "The length of the longest document; a longer one is refused.",
+    "limits.max_features": "How many features of one document are signed.",
+    "limits.max_matches": "How many matches a verdict names.",
+    "limits.max_candidates": "How many candidates are compared with one document.",
+    "limits.max_bucket": "How many postings of one bucket are read.",
+    "limits.batch_documents": "The largest number of documents in a batch.",
+    "limits.batch_chars": "The largest number of characters in a batch.",
+}
+
+# What a setting means while it is not set.
+_UNSET = {
+    "dead_letters": "a summary on stderr",
+    "content_root": "the folder of the events",
+    "stop_words_file": "English stop words",
+    "redis_ca_file": "the system's",
+    "redis_window_days": "for good",
+    "kafka_ca_file": "the system's",
+    "http_port": "not served",
+}
+
+# The settings that have an option of their own; `--set KEY=VALUE` takes any.
+FLAGS = {
+    "profile": "--profile",
+    "index": "--index",
+    "dead_letters": "--dead-letters",
+    "content_root": "--content-root",
+    "kafka_brokers": "--kafka",
+    "workers": "--workers",
+    "http_port": "--http-port",
+}
+
+
+class SettingRow(NamedTuple):
+    """One setting. A secret has no flag, and stands in no settings file: its variable or its file hold it."""
+
+    key: str
+    type: str  # in words: "whole number at least 1", "SSL or SASL_SSL"
+    default: str  # as it is written in TOML, or in words where it is not set; may be empty
+    variable: str
+    flag: str | None
+    description: str
+
+
+def describe_settings() -> list[SettingRow]:
+    """One row for each setting, in the order of `DESCRIPTIONS`."""
+    from gate.config import settings  # here, so that completion of keys needs none of what settings are checked with
+
+    defaults = settings.default_values()
+    return [
+        SettingRow(
+            key=key,
+            type=_type_of(key),
+            default=_UNSET.get(key, "") if defaults[key] is None else _in_toml(defaults[key]),
+            variable=settings.variable_name(key),
+            flag=None if key in settings.SECRETS else FLAGS.get(key, "--set"),
+            description=description,
+        )
+        for key, description in DESCRIPTIONS.items()
+    ]
+
+
+def _type_of(key: str) -> str:
+    from gate.config import index, settings, stream
+    from gate.config.sources import describe_type
+
+    kinds: dict[str, Any] = {
+        **index.REDIS,
+        **stream.KAFKA,
+        **stream.WORKER,
+        **stream.SERVER,
+        **{name: field.type for name, field in settings.LIMITS.items()},
+    }
+    if key in kinds:
+        return describe_type(kinds[key]).removeprefix("give a ").removeprefix("give ").removeprefix("choose one of ")
+    if key in settings.SECRETS:
+        return "secret"
+    if key in stream.TOPICS:
+        return "topic names" if key == "kafka_topics" else "topic name"
+    return {"profile": "name, file or table", "index": "path or URL", "content_root": "folder"}.get(key, "file")
+
+
+def _in_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
