@@ -66,7 +66,7 @@ BAD_LINES = [
     (event("x", content_uri="file:binary.bin"), "binary_content", "the file is binary: extract its text first"),
     (event("x", content_uri="file:latin.txt"), "bad_utf8", "not UTF-8 at byte"),
     (event("x", content_uri="file:long.txt"), "too_large", "more than 5000 characters"),
-    (event("x", content_uri=f"https://example.org/{CANARY}"), "bad_field", "only file: on this machine is read"),
+    (event("x", content_uri=f"https://example.org/{CANARY}"), "bad_field", "only local file: URIs are read"),
 ]
 
 

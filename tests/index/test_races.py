@@ -16,7 +16,9 @@ from load.races import INDEXES, PROFILE, Group, Tally, groups, judge, opened, ra
 GROUPS = 120
 
 
-@pytest.mark.parametrize("name", INDEXES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.redis] if name != "sqlite" else []) for name in INDEXES]
+)
 def test_of_documents_alike_one_passes_whoever_races_is_killed_or_delivered_twice(name: str) -> None:
     with opened(name) as index:
         tally = race(name, index, groups_count=GROUPS, seed=3)
@@ -25,6 +27,7 @@ def test_of_documents_alike_one_passes_whoever_races_is_killed_or_delivered_twic
     assert tally.double_deliveries
 
 
+@pytest.mark.redis
 def test_looking_up_and_then_inserting_lets_several_pass_in_the_same_races() -> None:
     with opened("redis") as index:
         tally = race("naive", index, groups_count=GROUPS // 3, seed=3, naive=True)
