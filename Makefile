@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench faults schemas boards docs readme clean servers kafka
+.PHONY: help venv demo test quick check bench faults schemas boards docs readme requirements hooks dist clean servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -25,13 +25,17 @@ demo: .venv/.runtime ## see the gate work, in a minute
 test: .venv/.dev servers kafka ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: .venv/.dev ## exactly what CI runs: lint, format, types, layers, docs, tests
+quick: .venv/.dev ## the tests that need only pip packages, in under a minute
+	$(BIN)/python -m pytest -n 2 -m 'not (kafka or redis or prometheus or browser or slow)'
+
+check: .venv/.dev ## exactly what CI runs: lint, spelling, format, types, layers, docs, tests with coverage
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) docs
-	$(MAKE) test
+	$(MAKE) test PYTEST_ARGS='$(PYTEST_ARGS) --cov'
 
 bench: .venv/.bench ## measure against the peers
 	$(BIN)/python -m load.bench
@@ -52,6 +56,20 @@ boards: .venv/.runtime ## write the dashboards in deploy/ and docs/metrics.md an
 
 readme: .venv/.dev ## write the outputs in README.md anew, from what the commands print
 	$(BIN)/python tests/test_readme.py
+
+requirements: | .venv/bin/python ## pin requirements/dev.txt anew after a change of the dependencies in pyproject.toml
+	$(PIP) 'uv>=0.8,<1'
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+	  --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
+
+hooks: .venv/.dev ## check every commit with ruff, mypy and codespell
+	$(BIN)/pre-commit install
+
+dist: .venv/.dev ## build the wheel and the source distribution into dist/
+	@[ -z "$(TAG)" ] || [ "$(TAG)" = "v$$($(BIN)/hatchling version)" ] || \
+	  { echo 'the tag $(TAG) is not the version in gate/__init__.py' >&2; exit 1; }
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
 
 clean: ## forget everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
@@ -83,8 +101,10 @@ kafka: .cache/kafka/.fetched
 	$(PIP) --editable .
 	touch $@
 
-.venv/.dev: pyproject.toml | .venv/bin/python
-	$(PIP) --editable '.[dev]'
+# The versions that were tested, by their hashes; then the project, with a build backend that is among them.
+.venv/.dev: pyproject.toml requirements/dev.txt | .venv/bin/python
+	$(PIP) --require-hashes --requirement requirements/dev.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch .venv/.runtime $@
 
 .venv/.bench: .venv/.dev
