@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gate.api import Comparison, Gate, Refused
+    from gate.api import Comparison, Gate, RefusedDocument
     from gate.core.builtin_profiles import BUILT_IN
     from gate.core.passages import Passage
     from gate.core.profile import Profile
@@ -38,7 +38,7 @@ __all__ = [
     "Match",
     "Passage",
     "Profile",
-    "Refused",
+    "RefusedDocument",
     "Relation",
     "Unavailable",
     "Verdict",
@@ -46,7 +46,7 @@ __all__ = [
 
 # What a name is imported from when it is first used: `gate --version` and shell completion start without numpy.
 _HOMES = {
-    "gate.api": ("Comparison", "Gate", "Refused"),
+    "gate.api": ("Comparison", "Gate", "RefusedDocument"),
     "gate.core.builtin_profiles": ("BUILT_IN",),
     "gate.core.passages": ("Passage",),
     "gate.core.profile": ("Profile",),

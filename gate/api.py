@@ -52,8 +52,8 @@ class Comparison:
     passages: tuple[tuple[Passage, ...], tuple[Passage, ...]]  # each text, cut where what both share begins and ends
 
 
-class Refused(NamedTuple):
-    """A document that cannot be judged, and why."""
+class RefusedDocument(NamedTuple):
+    """A document that cannot be judged, and the reason."""
 
     document: CheckIn
     error: BadDocument
@@ -157,15 +157,15 @@ class Gate:
         """Judge documents against the index, each by itself, and leave no trace. `BadDocument` as in `check_in`."""
         return self._judge(documents, enter=False)
 
-    def validate(self, documents: Iterable[CheckIn]) -> tuple[list[CheckIn], list[Refused]]:
+    def validate(self, documents: Iterable[CheckIn]) -> tuple[list[CheckIn], list[RefusedDocument]]:
         """Part the documents that can be judged from those that cannot: too long, without an id, half a character."""
         good: list[CheckIn] = []
-        refused: list[Refused] = []
+        refused: list[RefusedDocument] = []
         for document in documents:
             try:
                 validate_document(document, self.limits)
             except BadDocument as exc:
-                refused.append(Refused(document, exc))
+                refused.append(RefusedDocument(document, exc))
             else:
                 good.append(document)
         return good, refused

@@ -1,7 +1,7 @@
 """The messages at the gate's doors: check-ins and deletes in, verdicts and dead letters out.
 
     line or record ──decode_event──▶ CheckInEvent | DeleteEvent ──.check_in()──▶ model.CheckIn
-                          └─ BadDocument ──▶ Rejected ──.dead_letter()──▶ DeadLetter
+                          └─ BadDocument ──▶ RejectedMessage ──.dead_letter()──▶ DeadLetter
     model.Verdict ──VerdictEvent.of──▶ VerdictEvent ──encode──▶ line or record
 
 Fields are only ever added, with defaults, and unknown ones are let through: either side may be the newer one.
@@ -171,16 +171,16 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """A message that was understood."""
+class DecodedMessage:
+    """An event, and where it was read."""
 
     event: Event
     origin: Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """A message that was not. `raw` is None where it was too long to hold; its hash and size are known all the same."""
+class RejectedMessage:
+    """A message that cannot be judged. `raw` is None where it is too long to be held; its hash and size are known."""
 
     error: BadDocument
     origin: Origin | None
@@ -190,7 +190,7 @@ class Rejected:
     raw: bytes | None
 
     @classmethod
-    def of(cls, error: BadDocument, raw: bytes, *, origin: Origin | None) -> Rejected:
+    def of(cls, error: BadDocument, raw: bytes, *, origin: Origin | None) -> RejectedMessage:
         return cls(
             error=error,
             origin=origin,

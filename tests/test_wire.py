@@ -20,7 +20,7 @@ from gate.wire import (
     CheckInEvent,
     DeleteEvent,
     Origin,
-    Rejected,
+    RejectedMessage,
     VerdictEvent,
     decode_event,
     decode_verdict,
@@ -174,7 +174,7 @@ def test_a_character_beyond_the_basic_plane_is_whole_and_welcome() -> None:
 def test_no_bytes_whatever_raise_anything_but_a_refusal(raw: bytes) -> None:
     with suppress(BadDocument):
         decode_event(raw, limits=LIMITS)
-    encode(Rejected.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
+    encode(RejectedMessage.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
 
 
 @given(st.binary(max_size=40), st.sampled_from(["document_id", "text", "version", "type", "metadata"]))
@@ -182,7 +182,7 @@ def test_no_value_of_a_field_raises_anything_but_a_refusal(value: bytes, field: 
     raw = b'{"document_id":"a","text":"t","%s":"%s"}' % (field.encode(), value)
     with suppress(BadDocument):
         decode_event(raw, limits=LIMITS)
-    encode(Rejected.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
+    encode(RejectedMessage.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
 
 
 @given(st.text(min_size=1, max_size=50), st.text(max_size=100))
@@ -215,7 +215,7 @@ NOW = datetime(2024, 5, 6, tzinfo=UTC)
 
 
 def test_a_dead_letter_says_why_and_where_and_does_not_hold_the_text() -> None:
-    line = encode(Rejected.of(refusal(RAW), RAW, origin=HERE).dead_letter(at=NOW))
+    line = encode(RejectedMessage.of(refusal(RAW), RAW, origin=HERE).dead_letter(at=NOW))
     assert SECRET_TEXT.encode() not in line
     letter = json.loads(line)
     assert letter.pop("message").startswith("events.jsonl:7: field `version`")
@@ -231,13 +231,13 @@ def test_a_dead_letter_says_why_and_where_and_does_not_hold_the_text() -> None:
 
 
 def test_a_dead_letter_for_the_file_keeps_the_original_so_that_nothing_is_lost() -> None:
-    letter = json.loads(encode(Rejected.of(refusal(RAW), RAW, origin=HERE).dead_letter(keep_original=True)))
+    letter = json.loads(encode(RejectedMessage.of(refusal(RAW), RAW, origin=HERE).dead_letter(keep_original=True)))
     assert letter["original"].encode() == RAW
 
 
 def test_an_original_that_is_not_utf_8_is_kept_too() -> None:
     raw = b'{"document_id":"a","text":"caf\xe9"}'
-    letter = json.loads(encode(Rejected.of(refusal(raw), raw, origin=HERE).dead_letter(keep_original=True)))
+    letter = json.loads(encode(RejectedMessage.of(refusal(raw), raw, origin=HERE).dead_letter(keep_original=True)))
     assert base64.b64decode(letter["original_base64"]) == raw
     assert "original" not in letter
 

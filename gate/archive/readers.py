@@ -27,7 +27,7 @@ from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
 from gate.stream.content import attach_content
-from gate.wire import CheckInEvent, DocumentId, Event, Origin, Rejected, decode_event, encode
+from gate.wire import CheckInEvent, DocumentId, Event, Origin, RejectedMessage, decode_event, encode
 
 STDIN = jsonl.STDIN
 _STDIN_NAME = "stdin.jsonl"  # the name by which the format of standard input is chosen
@@ -74,7 +74,7 @@ class OpenFile:
     after_line: int = 0  # lines up to this one were done by an earlier replay
 
 
-ReadResult = ArchivedEvent | Rejected | None  # None: the input pauses; more may come
+ReadResult = ArchivedEvent | RejectedMessage | None  # None: the input pauses; more may come
 
 
 class FileFormat(NamedTuple):
@@ -173,7 +173,7 @@ def read_jsonl(opened: OpenFile) -> Iterator[ReadResult]:
             event = decode_event(line.raw, origin=origin, limits=limits)
             yield _complete(event, line.raw, origin, opened, root)
         except BadDocument as exc:
-            yield Rejected.of(exc, line.raw, origin=origin)
+            yield RejectedMessage.of(exc, line.raw, origin=origin)
 
 
 def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile, root: Path) -> ArchivedEvent:
@@ -217,8 +217,8 @@ def _modified_at(file: io.BufferedReader) -> datetime | None:
         return None
 
 
-def _reject_file(file: ArchiveFile, error: BadDocument) -> Rejected:
-    return Rejected(
+def _reject_file(file: ArchiveFile, error: BadDocument) -> RejectedMessage:
+    return RejectedMessage(
         error=BadDocument(error.code, f"{file.name}: {error}"),
         origin=Origin(file=file.name),
         document_id=None,

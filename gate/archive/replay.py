@@ -9,7 +9,7 @@ from gate.archive.journal import Checkpoint, Journal
 from gate.archive.readers import ArchivedEvent, ArchiveFile, FileReader
 from gate.archive.replay_stats import ReplayStats, pause_seconds
 from gate.limits import Limits
-from gate.wire import CheckInEvent, Rejected
+from gate.wire import CheckInEvent, RejectedMessage
 
 BATCH_DOCUMENTS = 500
 PACED_BATCHES_PER_SECOND = 10  # with a rate: few enough to be cheap, many enough to be even
@@ -46,7 +46,7 @@ class Replay:
         clock: Callable[[], float],
         rate: float | None = None,
         source: str | None = None,
-        on_rejected: Callable[[Rejected], None] = lambda rejected: None,
+        on_rejected: Callable[[RejectedMessage], None] = lambda rejected: None,
         on_progress: Callable[[int], None] = lambda read_bytes: None,
     ) -> None:
         self._target = target
@@ -95,7 +95,7 @@ class Replay:
                 continue
             line = result.origin.line if result.origin is not None else None
             by_lines &= line is not None
-            if isinstance(result, Rejected):
+            if isinstance(result, RejectedMessage):
                 self._stats.count_rejected(result)
                 self._on_rejected(result)
                 if line is not None:

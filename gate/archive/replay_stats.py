@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from gate.model import Relation
-from gate.wire import Rejected
+from gate.wire import RejectedMessage
 
 # So many groups are counted; at twice as many the smaller half is dropped, so that memory is bounded and the large
 # groups stay.
@@ -41,7 +41,7 @@ class ReplayStats:
             if len(self.groups) > 2 * MAX_GROUPS:
                 self.groups = Counter(dict(self.groups.most_common(MAX_GROUPS)))
 
-    def count_rejected(self, rejected: Rejected) -> None:
+    def count_rejected(self, rejected: RejectedMessage) -> None:
         reason = rejected.error.code
         self.unreadable[reason] += 1
         examples = self.examples.setdefault(reason, [])

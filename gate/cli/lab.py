@@ -26,7 +26,7 @@ from gate.lab.experiment import Experiment, ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
 from gate.lab.truth import Corpus
 from gate.limits import Limits
-from gate.wire import CheckInEvent, Rejected
+from gate.wire import CheckInEvent, RejectedMessage
 
 T = TypeVar("T")
 _LEADING_POINT = re.compile(r"^\.(?=\d)")  # .95 is a number to people
@@ -81,7 +81,7 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     refused = 0
     for item in archive_files([path]):
         for found in FileReader(item, limits=limits):
-            if isinstance(found, Rejected):
+            if isinstance(found, RejectedMessage):
                 complain(f"{found.error}; left out", kind="warning")
                 refused += 1
             elif found is not None and isinstance(found.event, CheckInEvent):

@@ -26,7 +26,7 @@ from gate.model import Verdict
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile
 from gate.stream.settings import KafkaSettings
-from gate.wire import Origin, Rejected, VerdictEvent
+from gate.wire import Origin, RejectedMessage, VerdictEvent
 
 OTHERWISE = "otherwise"  # verdicts that came out so
 
@@ -156,7 +156,7 @@ def _from_verdicts(gate: Gate, path: Path, settings: Settings, work: Work) -> It
             try:
                 told.append(_verdict(gate, raw, origin))
             except BadDocument as exc:
-                work.judge([Rejected.of(exc, raw, origin=origin)])
+                work.judge([RejectedMessage.of(exc, raw, origin=origin)])
         for before, after in zip(told, _checked_in(gate, told), strict=True):
             work.counts[after.relation.value] += 1
             if (before.similar, before.group) != (after.similar, after.group):

@@ -26,7 +26,7 @@ from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.index.redis.url import is_redis_url
 from gate.model import Relation
-from gate.wire import Rejected
+from gate.wire import RejectedMessage
 
 TOLD_SINGLY = 20  # files and lines that cannot be read; more are told by their number alone
 PROGRESS_SECONDS = 10.0  # between two lines where nobody sees a bar
@@ -175,7 +175,7 @@ class Teller:
         self._json = json
         self._told = 0
 
-    def __call__(self, rejected: Rejected) -> None:
+    def __call__(self, rejected: RejectedMessage) -> None:
         self._told += 1
         if self._json:
             told = {"origin": str(rejected.origin), "reason": rejected.error.code, "message": str(rejected.error)}

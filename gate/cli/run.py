@@ -24,7 +24,7 @@ from gate.index.redis.url import is_redis_url
 from gate.model import CheckIn
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message
-from gate.wire import CheckInEvent, Rejected, VerdictEvent
+from gate.wire import CheckInEvent, RejectedMessage, VerdictEvent
 
 DEAD_LETTERED = "dead_lettered"
 
@@ -202,7 +202,7 @@ class Work:
         """Answer a batch. A delete takes effect in its place: what came before it is judged before."""
         waiting: list[tuple[CheckIn, CheckInEvent, wire.Origin]] = []
         for message in batch:
-            if isinstance(message, Rejected):
+            if isinstance(message, RejectedMessage):
                 self._bury(message)
             elif isinstance(message.event, CheckInEvent):
                 waiting.append((message.event.check_in(), message.event, message.origin))
@@ -222,7 +222,7 @@ class Work:
             told.append(VerdictEvent.of(verdict, origin=origin, checked_in_at=event.checked_in_at, judged_at=now))
         jsonl.write_verdicts(self._sink, told)
 
-    def _bury(self, rejected: Rejected) -> None:
+    def _bury(self, rejected: RejectedMessage) -> None:
         """Keep the original in the file of dead letters; without one, tell why and where, and nothing of the text."""
         self.counts[DEAD_LETTERED] += 1
         if self._letters is not None:

@@ -1,6 +1,6 @@
 """JSON Lines in and out: check-in events from files or standard input, verdicts and dead letters to files.
 
-    bytes ──read_lines──▶ Line ──decode_lines──▶ Arrival | Rejected ──batches──▶ lists, in the order of the input
+    bytes ──read_lines──▶ Line ──decode_lines──▶ DecodedMessage | RejectedMessage ──batches──▶ lists, in order
 
 Memory is bounded by the limits, not by the input: an overlong line is hashed and counted, not kept.
 """
@@ -22,9 +22,9 @@ from typing import BinaryIO, Self
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.stream.content import attach_content
-from gate.wire import Arrival, CheckInEvent, Origin, Rejected, VerdictEvent, decode_event, encode
+from gate.wire import CheckInEvent, DecodedMessage, Origin, RejectedMessage, VerdictEvent, decode_event, encode
 
-Message = Arrival | Rejected
+Message = DecodedMessage | RejectedMessage
 
 STDIN = "-"
 _READ_BYTES = 256 * 1024
@@ -147,9 +147,9 @@ def decode_lines(
             if isinstance(event, CheckInEvent) and event.content_uri is not None:
                 event = attach_content(event, event.content_uri, origin=origin, root=root, limits=limits)
         except BadDocument as exc:
-            yield Rejected.of(exc, line.raw, origin=origin)
+            yield RejectedMessage.of(exc, line.raw, origin=origin)
         else:
-            yield Arrival(event=event, origin=origin)
+            yield DecodedMessage(event=event, origin=origin)
 
 
 def read_messages(
@@ -160,13 +160,13 @@ def read_messages(
     return (message for message in decoded if message is not None)
 
 
-def reject_overlong(line: Line, origin: Origin, *, max_bytes: int) -> Rejected:
+def reject_overlong(line: Line, origin: Origin, *, max_bytes: int) -> RejectedMessage:
     """The rejection of a line that was too long to be kept."""
     problem = (
         f"{origin}: the line has {line.size_bytes} bytes, more than the {max_bytes} that limits.max_document_chars "
         "allows for: cut the document in parts, or raise that limit"
     )
-    return Rejected(
+    return RejectedMessage(
         error=BadDocument("too_large", problem),
         origin=origin,
         document_id=None,
@@ -197,7 +197,7 @@ def batches(messages: Iterable[Message | None], limits: Limits) -> Iterator[list
 
 
 def _length(message: Message) -> int:
-    if isinstance(message, Rejected):
+    if isinstance(message, RejectedMessage):
         return len(message.raw or b"")
     return len(message.event.text or "") if isinstance(message.event, CheckInEvent) else 0
 
@@ -251,6 +251,6 @@ def write_verdicts(file: LineFile, verdicts: Iterable[VerdictEvent]) -> None:
     file.write(map(encode, verdicts))
 
 
-def write_dead_letters(file: LineFile, rejected: Iterable[Rejected], *, at: datetime) -> None:
+def write_dead_letters(file: LineFile, rejected: Iterable[RejectedMessage], *, at: datetime) -> None:
     """Dead letters with their originals, so that nothing is lost: the file is as confidential as the input."""
     file.write(encode(rejection.dead_letter(at=at, keep_original=True)) for rejection in rejected)

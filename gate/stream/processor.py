@@ -31,7 +31,7 @@ from gate.stream.records import (
     verdict_records,
 )
 from gate.stream.settings import OnIndexUnavailable, Topics
-from gate.wire import Arrival, CheckInEvent, DeleteEvent, Rejected
+from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, RejectedMessage
 
 INDEX_AWAY = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
 
@@ -89,7 +89,7 @@ class Batch:
     records: list[Record]
     parts: dict[TopicPartition, Part]
     arrived_at: float
-    messages: list[Arrival | Rejected] = field(default_factory=list)
+    messages: list[DecodedMessage | RejectedMessage] = field(default_factory=list)
     steps: list[CheckIns | Deletes] = field(default_factory=list)
     done: int = 0  # steps that are carried out
     verdicts: dict[int, Verdict] = field(default_factory=dict)
@@ -182,7 +182,7 @@ class Desk:
         places: list[int] = []
         characters = 0
         for place, message in enumerate(batch.messages):
-            if isinstance(message, Rejected):
+            if isinstance(message, RejectedMessage):
                 continue
             if isinstance(message.event, DeleteEvent):
                 self._sign(batch, places, documents)
@@ -199,14 +199,14 @@ class Desk:
         self._metrics.record_batch(len(batch.records), characters)
         return batch
 
-    def _read(self, record: Record) -> Arrival | Rejected:
+    def _read(self, record: Record) -> DecodedMessage | RejectedMessage:
         message = decode_record(record, limits=self._limits, content_root=self._content_root)
-        if isinstance(message, Arrival) and isinstance(message.event, CheckInEvent):
+        if isinstance(message, DecodedMessage) and isinstance(message.event, CheckInEvent):
             try:
                 validate_document(message.event.check_in(), self._limits)
             except BadDocument as exc:
                 error = BadDocument(exc.code, f"{message.origin}: {exc}")
-                return Rejected.of(error, record.value or b"", origin=message.origin)
+                return RejectedMessage.of(error, record.value or b"", origin=message.origin)
         return message
 
     def _sign(self, batch: Batch, places: list[int], documents: list[CheckIn]) -> None:
@@ -254,7 +254,7 @@ class Desk:
                 record = batch.records[place]
                 told = origin_of(record)
                 error = BadDocument(INDEX_AWAY, f"{told}: the index was away, nothing was deleted: send it again")
-                batch.messages[place] = Rejected.of(error, record.value or b"", origin=told)
+                batch.messages[place] = RejectedMessage.of(error, record.value or b"", origin=told)
             return
         self._metrics.record_deletes(known, len(step.document_ids) - known)
 
@@ -263,7 +263,7 @@ class Desk:
         for place, (record, message) in enumerate(zip(batch.records, batch.messages, strict=True)):
             outgoing = batch.parts[TopicPartition(record.topic, record.partition)].outgoing
             fits = not self.too_large or _key(record) not in self.too_large
-            if isinstance(message, Rejected):
+            if isinstance(message, RejectedMessage):
                 outgoing.append(dead_letter_record(record, message, self._topics, keep_original=fits))
             elif isinstance(message.event, CheckInEvent):
                 verdict = batch.verdicts[place]
@@ -281,7 +281,7 @@ class Desk:
             batch = part.batch
             for place in part.places:
                 message = batch.messages[place]
-                if isinstance(message, Rejected):
+                if isinstance(message, RejectedMessage):
                     reasons.append(message.error.code)
                 elif isinstance(message.event, CheckInEvent):
                     verdicts.append(batch.verdicts[place])
@@ -303,5 +303,5 @@ class Desk:
     def was_checked(batch: Batch) -> bool:
         """Whether the index answered for all of it."""
         unchecked = any(Degraded.UNCHECKED in verdict.degraded for verdict in batch.verdicts.values())
-        refused = any(isinstance(one, Rejected) and one.error.code == INDEX_AWAY for one in batch.messages)
+        refused = any(isinstance(one, RejectedMessage) and one.error.code == INDEX_AWAY for one in batch.messages)
         return not unchecked and not refused

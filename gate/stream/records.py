@@ -22,12 +22,12 @@ from gate.stream.content import attach_content
 from gate.stream.jsonl import max_line_bytes
 from gate.stream.settings import Topics
 from gate.wire import (
-    Arrival,
     CheckInEvent,
+    DecodedMessage,
     DeleteEvent,
     DocumentId,
     Origin,
-    Rejected,
+    RejectedMessage,
     VerdictEvent,
     decode_event,
     encode,
@@ -81,7 +81,9 @@ def origin_of(record: Record) -> Origin:
     return Origin(topic=record.topic, partition=record.partition, offset=record.offset)
 
 
-def decode_record(record: Record, *, limits: Limits, content_root: Path | None = None) -> Arrival | Rejected:
+def decode_record(
+    record: Record, *, limits: Limits, content_root: Path | None = None
+) -> DecodedMessage | RejectedMessage:
     """The event in a record, or why there is none. Never raises for what a record holds."""
     origin = origin_of(record)
     raw = record.value
@@ -89,7 +91,7 @@ def decode_record(record: Record, *, limits: Limits, content_root: Path | None =
         return _too_large(origin, b"", "its batch decompresses to more than kafka_unpacked_bytes: send smaller batches")
     try:
         if raw is None:
-            return Arrival(event=_decode_tombstone(record, origin), origin=origin)
+            return DecodedMessage(event=_decode_tombstone(record, origin), origin=origin)
         if len(raw) > max_line_bytes(limits):
             remedy = "cut the document in parts, or raise limits.max_document_chars"
             return _too_large(origin, raw, f"the record has {len(raw)} bytes, more than are decoded: {remedy}")
@@ -97,8 +99,8 @@ def decode_record(record: Record, *, limits: Limits, content_root: Path | None =
         if isinstance(event, CheckInEvent) and event.content_uri is not None:
             event = _attach_content(event, event.content_uri, origin, content_root, limits)
     except BadDocument as exc:
-        return Rejected.of(exc, raw or b"", origin=origin)
-    return Arrival(event=event, origin=origin)
+        return RejectedMessage.of(exc, raw or b"", origin=origin)
+    return DecodedMessage(event=event, origin=origin)
 
 
 def _decode_tombstone(record: Record, origin: Origin) -> DeleteEvent:
@@ -119,9 +121,9 @@ def _attach_content(event: CheckInEvent, uri: str, origin: Origin, root: Path | 
     return attach_content(event, uri, origin=origin, root=root, limits=limits)
 
 
-def _too_large(origin: Origin, raw: bytes, problem: str) -> Rejected:
+def _too_large(origin: Origin, raw: bytes, problem: str) -> RejectedMessage:
     """A record that is not decoded. Its dead letter has no copy of it, only its origin, size and hash."""
-    return Rejected(
+    return RejectedMessage(
         error=BadDocument("too_large", f"{origin}: {problem}"),
         origin=origin,
         document_id=None,
@@ -163,7 +165,7 @@ def is_gate_header(name: str) -> bool:
 
 
 def dead_letter_record(
-    record: Record, rejected: Rejected, topics: Topics, *, keep_original: bool = True
+    record: Record, rejected: RejectedMessage, topics: Topics, *, keep_original: bool = True
 ) -> OutgoingRecord:
     """A dead letter with the key, the headers and, where it fits, the value of the record, so that it can be replayed.
     Headers of the record whose names the dead letter needs itself get a prefix."""
@@ -179,13 +181,13 @@ def dead_letter_record(
     return OutgoingRecord(topics.dead_letters, record.key, value, headers, record.offset)
 
 
-def reject_routing(record: Record, event: CheckInEvent) -> Rejected:
+def reject_routing(record: Record, event: CheckInEvent) -> RejectedMessage:
     """A judged document that is too large for the topic that it is routed to; its verdict is sent all the same."""
     origin = origin_of(record)
     remedy = "raise max.message.bytes of the topics that documents are routed to, and send the document there yourself"
     raw = record.value or b""
     error = BadDocument(TOO_LARGE_TO_ROUTE, f"{origin}: was judged, but is too large to be routed: {remedy}")
-    return Rejected(
+    return RejectedMessage(
         error=error,
         origin=origin,
         document_id=event.document_id,

@@ -16,7 +16,7 @@ from backports import zstd
 
 from gate.archive.readers import ArchivedEvent, FileReader, ReadResult, archive_files
 from gate.limits import Limits
-from gate.wire import CheckInEvent, Rejected
+from gate.wire import CheckInEvent, RejectedMessage
 
 LIMITS = Limits(max_document_chars=1000)
 NOON = datetime(2020, 5, 17, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ def documents(*paths: Path, **options: Any) -> dict[str, str | None]:
 
 
 def rejections(*paths: Path, **options: Any) -> list[tuple[str, str]]:
-    return [(one.error.code, str(one.error)) for one in read(*paths, **options) if isinstance(one, Rejected)]
+    return [(one.error.code, str(one.error)) for one in read(*paths, **options) if isinstance(one, RejectedMessage)]
 
 
 def write(path: Path, content: bytes | str) -> Path:

@@ -17,7 +17,7 @@ from gate.archive import compression
 from gate.archive.compression import open_decompressed
 from gate.archive.readers import ArchivedEvent
 from gate.errors import BadDocument
-from gate.wire import Rejected
+from gate.wire import RejectedMessage
 from tests.archive.archive_samples import COMPRESS, documents, line, read, rejections, write
 
 
@@ -71,7 +71,7 @@ def test_a_decompression_bomb_is_stopped_early_and_in_little_memory(
     finally:
         tracemalloc.stop()
     assert isinstance(results[0], ArchivedEvent)  # what came before it is kept
-    assert isinstance(results[1], Rejected)
+    assert isinstance(results[1], RejectedMessage)
     assert results[1].error.code == "bomb"
     assert peak < 32 * 2**20
 

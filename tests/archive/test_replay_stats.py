@@ -7,7 +7,7 @@ import pytest
 from gate.archive.replay_stats import ReplayStats, Throughput, pause_seconds
 from gate.errors import BadDocument
 from gate.model import Relation
-from gate.wire import Origin, Rejected
+from gate.wire import Origin, RejectedMessage
 
 
 def test_groups_are_listed_by_size_with_their_original() -> None:
@@ -46,7 +46,7 @@ def test_of_each_reason_all_rejections_are_counted_and_a_few_named() -> None:
     stats = ReplayStats()
     for line in range(1, 9):
         error = BadDocument("bad_json", "e.jsonl: the line is not JSON")
-        stats.count_rejected(Rejected.of(error, b"x", origin=Origin(file="e.jsonl", line=line)))
+        stats.count_rejected(RejectedMessage.of(error, b"x", origin=Origin(file="e.jsonl", line=line)))
     assert stats.as_json()["unreadable"] == {
         "bad_json": {"count": 8, "examples": [f"e.jsonl:{line}" for line in range(1, 6)]}
     }

@@ -23,7 +23,7 @@ from gate.errors import BadDocument
 from gate.limits import Limits
 from gate.stream.records import OutgoingRecord, dead_letter_record, decode_record
 from gate.stream.settings import Topics
-from gate.wire import Rejected
+from gate.wire import RejectedMessage
 from tests.support.brokers import BrokerSecurity, KafkaServer, TopicFactory, kafka_server
 from tests.support.servers import Certificates, certificates, free_ports
 
@@ -107,8 +107,8 @@ class Stream:
         self.send(*(OutgoingRecord(self.check_ins, b"key", raw, [("traceparent", b"00-1-2-03")]) for raw in raws))
         for record in self.read(self.check_ins, len(raws)):
             rejected = decode_record(record, limits=Limits())
-            if not isinstance(rejected, Rejected):
-                rejected = Rejected.of(BadDocument("made_up", "a reason"), record.value, origin=rejected.origin)
+            if not isinstance(rejected, RejectedMessage):
+                rejected = RejectedMessage.of(BadDocument("made_up", "a reason"), record.value, origin=rejected.origin)
             self.send(dead_letter_record(record, rejected, self.topics, keep_original=keep_original))
 
 

@@ -25,7 +25,7 @@ from gate.model import Relation
 from gate.stream.records import Record, decode_record
 from gate.stream.settings import KafkaSettings
 from gate.stream.topic_reader import open_topic_reader
-from gate.wire import Arrival, CheckInEvent
+from gate.wire import CheckInEvent, DecodedMessage
 from tests.support.brokers import KafkaServer, TopicFactory
 from tests.support.servers import wait_until
 
@@ -181,7 +181,7 @@ class Topic:
 
     def events(self) -> list[Any]:
         arrived = [decode_record(record, limits=Limits()) for record in self.records()]
-        return [one.event for one in arrived if isinstance(one, Arrival)]
+        return [one.event for one in arrived if isinstance(one, DecodedMessage)]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gate.limits import Limits
 from gate.stream.dead_letters import UNREADABLE, decode_dead_letter, is_selected, restore_original
 from gate.stream.records import Headers, dead_letter_record, decode_record
 from gate.stream.settings import Topics
-from gate.wire import Rejected
+from gate.wire import RejectedMessage
 
 TOPICS = Topics()
 
@@ -45,8 +45,8 @@ def test_what_is_buried_and_sent_again_is_what_it_was(
 ) -> None:
     record = Record(value, key, headers)
     rejected = decode_record(record, limits=Limits())
-    if not isinstance(rejected, Rejected):  # a tombstone with a good key
-        rejected = Rejected.of(BadDocument("bad_key", "made up"), b"", origin=rejected.origin)
+    if not isinstance(rejected, RejectedMessage):  # a tombstone with a good key
+        rejected = RejectedMessage.of(BadDocument("bad_key", "made up"), b"", origin=rejected.origin)
     buried = dead_letter_record(record, rejected, TOPICS)
     letter = decode_dead_letter(Record(buried.value, buried.key, buried.headers, topic=buried.topic))
     sent = restore_original(letter)

@@ -17,7 +17,7 @@ from gate.limits import Limits
 from gate.stream import decompression
 from gate.stream.decompression import DecompressionFailed, limited_decoders
 from gate.stream.records import decode_record
-from gate.wire import Rejected
+from gate.wire import RejectedMessage
 
 LIMIT = 100_000
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -96,6 +96,6 @@ def test_a_bomb_is_read_on_from_the_middle() -> None:
 def test_a_record_of_a_bomb_is_rejected_with_its_place() -> None:
     [first, *_] = records(batch("gzip", 7, bytes(10 * LIMIT)))
     rejected = decode_record(first, limits=Limits())  # type: ignore[arg-type]
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedMessage)
     assert isinstance(rejected.error, BadDocument)
     assert (rejected.error.code, str(rejected.origin), rejected.raw) == ("too_large", "t[0]@7", None)

@@ -20,7 +20,7 @@ from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message, batches, decode_lines, max_line_bytes, read_lines, read_messages
-from gate.wire import Arrival, CheckInEvent, DeleteEvent, Origin, Rejected
+from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, Origin, RejectedMessage
 
 LIMITS = Limits(max_document_chars=1000, batch_documents=3, batch_chars=100)
 NOW = datetime(2024, 5, 6, tzinfo=UTC)
@@ -39,7 +39,7 @@ def told(found: list[Message]) -> list[str]:
     short = []
     for message in found:
         assert message.origin is not None
-        what = message.event.document_id if isinstance(message, Arrival) else message.error.code
+        what = message.event.document_id if isinstance(message, DecodedMessage) else message.error.code
         short.append(f"{message.origin.line} {what}")
     return short
 
@@ -47,16 +47,16 @@ def told(found: list[Message]) -> list[str]:
 def test_events_come_in_the_order_of_the_lines_with_their_places() -> None:
     found = of(event("a") + b"\n" + b'{"type":"delete","document_id":"a"}\n' + event("b") + b"\n")
     assert found == [
-        Arrival(event=CheckInEvent(document_id="a", text="text"), origin=Origin(file="events.jsonl", line=1)),
-        Arrival(event=DeleteEvent(document_id="a", type="delete"), origin=Origin(file="events.jsonl", line=2)),
-        Arrival(event=CheckInEvent(document_id="b", text="text"), origin=Origin(file="events.jsonl", line=3)),
+        DecodedMessage(event=CheckInEvent(document_id="a", text="text"), origin=Origin(file="events.jsonl", line=1)),
+        DecodedMessage(event=DeleteEvent(document_id="a", type="delete"), origin=Origin(file="events.jsonl", line=2)),
+        DecodedMessage(event=CheckInEvent(document_id="b", text="text"), origin=Origin(file="events.jsonl", line=3)),
     ]
 
 
 def test_a_bad_line_stands_among_the_good_ones_with_its_reason_and_its_bytes() -> None:
     found = of(event("a") + b"\nnot json\n" + event("b"))
     assert told(found) == ["1 a", "2 bad_json", "3 b"]
-    assert isinstance(found[1], Rejected)
+    assert isinstance(found[1], RejectedMessage)
     assert found[1].raw == b"not json"
     assert found[1].sha256 == hashlib.sha256(b"not json").hexdigest()
 
@@ -131,7 +131,7 @@ def test_a_line_without_end_is_refused_without_being_held_and_the_next_one_is_re
     finally:
         tracemalloc.stop()
     assert told(found) == ["1 too_large", "2 after"]
-    assert isinstance(found[0], Rejected)
+    assert isinstance(found[0], RejectedMessage)
     assert found[0].raw is None
     assert found[0].size_bytes == 64 * 2**20
     assert found[0].sha256 == hashlib.sha256(b"x" * 64 * 2**20).hexdigest()
@@ -154,7 +154,7 @@ def test_every_document_within_the_limit_fits_in_a_line() -> None:
 def test_a_document_over_the_limit_is_refused_with_its_id() -> None:
     found = of(event("a", "x" * 1001))
     assert told(found) == ["1 too_large"]
-    assert isinstance(found[0], Rejected)
+    assert isinstance(found[0], RejectedMessage)
     assert found[0].document_id == "a"
 
 
@@ -164,7 +164,7 @@ def sizes(found: list[Message | None]) -> list[int]:
 
 def arrivals(*lengths: int) -> list[Message | None]:
     return [
-        Arrival(event=CheckInEvent(document_id=str(i), text="x" * length), origin=Origin(file="f", line=i))
+        DecodedMessage(event=CheckInEvent(document_id=str(i), text="x" * length), origin=Origin(file="f", line=i))
         for i, length in enumerate(lengths)
     ]
 
@@ -231,13 +231,13 @@ def pointing_to(uri: str, folder: Path, *, content_root: Path | None = None) -> 
 
 
 def text_behind(found: Message) -> str:
-    assert isinstance(found, Arrival), found
+    assert isinstance(found, DecodedMessage), found
     assert isinstance(found.event, CheckInEvent)
     return found.event.check_in().text
 
 
 def why(found: Message) -> BadDocument:
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedMessage)
     assert found.document_id == "a"
     assert "events.jsonl:1: field `content_uri`" in str(found.error)
     return found.error
@@ -314,7 +314,7 @@ def test_a_stream_that_was_lent_is_not_closed() -> None:
 
 def test_dead_letters_are_added_to_those_that_are_there_with_their_originals(tmp_path: Path) -> None:
     path = tmp_path / "dead.jsonl"
-    bad = [found for found in of(b"not json\n" + event("a") + b'\n{"text":"t"}') if isinstance(found, Rejected)]
+    bad = [found for found in of(b"not json\n" + event("a") + b'\n{"text":"t"}') if isinstance(found, RejectedMessage)]
     for one in bad:
         with LineFile(path, append=True) as file:
             jsonl.write_dead_letters(file, [one], at=NOW)

@@ -16,7 +16,7 @@ from gate.limits import Limits
 from gate.model import Relation, Verdict
 from gate.stream.records import check_in_time, dead_letter_record, decode_record, reject_routing, verdict_records
 from gate.stream.settings import Topics
-from gate.wire import Arrival, CheckInEvent, DeleteEvent, Rejected, decode_verdict
+from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, RejectedMessage, decode_verdict
 
 LIMITS = Limits(max_document_chars=1000)
 TOPICS = Topics(accepted="accepted", quarantine="quarantine")
@@ -55,40 +55,40 @@ def verdict(**fields: Any) -> Verdict:
     return Verdict(**(made | fields))
 
 
-def read(record: Record, **options: Any) -> Arrival | Rejected:
+def read(record: Record, **options: Any) -> DecodedMessage | RejectedMessage:
     return decode_record(record, limits=LIMITS, **options)
 
 
 def event_of(record: Record) -> CheckInEvent:
     message = read(record)
-    assert isinstance(message, Arrival)
+    assert isinstance(message, DecodedMessage)
     assert isinstance(message.event, CheckInEvent)
     return message.event
 
 
 def test_a_check_in_is_read_with_its_place() -> None:
     message = read(check_in())
-    assert isinstance(message, Arrival)
+    assert isinstance(message, DecodedMessage)
     assert str(message.origin) == "in[3]@14"
 
 
 @pytest.mark.parametrize("record", [Record(None, b"d"), Record(b'{"document_id": "d", "type": "delete"}')])
 def test_a_delete_may_be_an_event_or_a_tombstone(record: Record) -> None:
     message = read(record)
-    assert isinstance(message, Arrival)
+    assert isinstance(message, DecodedMessage)
     assert message.event == DeleteEvent(document_id="d", type="delete")
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\xff", b"x" * 1025])
 def test_a_tombstone_whose_key_names_nothing_is_rejected(key: bytes | None) -> None:
     message = read(Record(None, key))
-    assert isinstance(message, Rejected)
+    assert isinstance(message, RejectedMessage)
     assert message.error.code == "bad_key"
 
 
 def test_a_record_far_beyond_the_limit_is_not_even_decoded_and_not_kept() -> None:
     message = read(Record(b"[" * 5_000_000))
-    assert isinstance(message, Rejected)
+    assert isinstance(message, RejectedMessage)
     assert (message.error.code, message.raw, message.size_bytes) == ("too_large", None, 5_000_000)
 
 
@@ -96,17 +96,17 @@ def test_content_is_read_from_the_folder_that_is_set_and_from_nowhere_else(tmp_p
     (tmp_path / "a.txt").write_text("from a file")
     record = Record(json.dumps({"document_id": "d", "content_uri": "file:a.txt"}).encode())
     found = read(record, content_root=tmp_path)
-    assert isinstance(found, Arrival)
+    assert isinstance(found, DecodedMessage)
     assert isinstance(found.event, CheckInEvent)
     assert found.event.text == "from a file"
     refused = read(record)
-    assert isinstance(refused, Rejected)
+    assert isinstance(refused, RejectedMessage)
     assert "set content_root" in str(refused.error)
 
 
 @given(st.binary(max_size=300), st.none() | st.binary(max_size=20))
 def test_no_bytes_make_reading_fail(value: bytes, key: bytes | None) -> None:
-    assert isinstance(read(Record(value, key)), Arrival | Rejected)
+    assert isinstance(read(Record(value, key)), DecodedMessage | RejectedMessage)
 
 
 def test_an_answer_made_again_is_the_same_to_the_byte() -> None:
@@ -149,7 +149,7 @@ def test_a_trace_goes_on_and_other_headers_do_not() -> None:
 def test_a_dead_letter_keeps_key_headers_and_original_and_names_the_reason() -> None:
     record = Record(b"{", headers=(("h", b"1"), ("ce_id", b"theirs")))
     rejected = read(record)
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedMessage)
     letter = dead_letter_record(record, rejected, TOPICS)
     told = json.loads(letter.value or b"")
     assert (letter.topic, letter.key, told["original"]) == ("gate.dead-letters", b"key", "{")
