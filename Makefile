@@ -54,22 +54,8 @@ boards: .venv/.runtime ## write the dashboards in deploy/ and docs/metrics.md an
 	$(BIN)/python deploy/grafana/generate.py
 	$(BIN)/python deploy/metrics.py
 
-readme: .venv/.dev ## write the outputs in README.md anew, from what the commands print
-	$(BIN)/python tests/test_readme.py
-
-requirements: | .venv/bin/python ## pin requirements/dev.txt anew after a change of the dependencies in pyproject.toml
-	$(PIP) 'uv>=0.8,<1'
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
-	  --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
-
-hooks: .venv/.dev ## check every commit with ruff, mypy and codespell
-	$(BIN)/pre-commit install
-
-dist: .venv/.dev ## build the wheel and the source distribution into dist/
-	@[ -z "$(TAG)" ] || [ "$(TAG)" = "v$$($(BIN)/hatchling version)" ] || \
-	  { echo 'the tag $(TAG) is not the version in gate/__init__.py' >&2; exit 1; }
-	rm -rf dist
-	$(BIN)/python -m build --no-isolation
+outputs: .venv/.dev servers kafka ## write the outputs of commands on all pages anew, from what the commands print
+	$(BIN)/python -m tests.docs.console_blocks $(PAGES)
 
 clean: ## forget everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
