@@ -25,7 +25,7 @@ from prometheus_client import Counter as Count
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from gate.logs import get_logger, told
+from gate.logs import describe_error, get_logger
 from gate.model import Degraded, Verdict
 
 What = Literal["index", "broker"]
@@ -150,7 +150,7 @@ class WorkerMetrics:
 
     def log_crashed(self, error: BaseException) -> None:
         """A bug, or a setting that cannot work: what was not committed comes again."""
-        self._log.error("worker.crashed", **told(error))
+        self._log.error("worker.crashed", **describe_error(error))
 
     def record_assigned(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._held.update(partitions)

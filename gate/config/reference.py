@@ -59,7 +59,7 @@ DESCRIPTIONS: dict[str, str] = {
     "http_host": "The address on which health and metrics are served.",
     "http_port": "The port on which /healthz, /readyz and /metrics are served.",
     "log_level": "The lowest level of log events that are written.",
-    "log_format": "The format of log events: JSON lines, or lines for people.",
+    "log_format": "The format of log events; auto is console on a terminal, and JSON lines elsewhere.",
     "limits.max_document_chars": "The length of the longest document; a longer one is refused.",
     "limits.max_features": "How many features of one document are signed.",
     "limits.max_matches": "How many matches a verdict names.",

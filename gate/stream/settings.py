@@ -10,7 +10,7 @@ OnIndexUnavailable = Literal["wait", "pass_unchecked"]
 Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 LogLevel = Literal["debug", "info", "warning", "error"]
-LogFormat = Literal["json", "console"]
+LogFormat = Literal["auto", "json", "console"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,4 +66,4 @@ class ServerSettings:
     http_host: str = "127.0.0.1"
     http_port: int | None = None  # None: nobody can ask; 0: any port that is free
     log_level: LogLevel = "info"
-    log_format: LogFormat = "json"
+    log_format: LogFormat = "auto"

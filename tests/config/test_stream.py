@@ -118,7 +118,7 @@ def test_every_field_of_the_settings_has_a_setting_and_every_setting_an_origin()
         ("workers = 0", "give a whole number at least 1"),
         ("http_port = 65536", "at most 65535"),
         ("log_level = 'loud'", "choose one of debug, error, info, warning"),
-        ("log_format = 'xml'", "choose one of console, json"),
+        ("log_format = 'xml'", "choose one of auto, console, json"),
         ("kafka_broker = 'a'", "did you mean `kafka_brokers`?"),
     ],
 )

@@ -14,6 +14,7 @@ import threading
 import time
 
 from gate.errors import ConfigError
+from gate.logs import FORMATS
 from gate.model import Relation, Verdict
 from gate.stream.settings import ServerSettings
 from gate.supervisor import Patience, WorkerContext, run
@@ -88,6 +89,7 @@ if __name__ == "__main__":
     parser.add_argument("--stuck", type=float, default=120.0)
     parser.add_argument("--backoff", type=float, default=0.05)
     parser.add_argument("--settings")
+    parser.add_argument("--log-format", choices=FORMATS, default="auto")
     given = parser.parse_args()
     patience = Patience(
         backoff_seconds=given.backoff,
@@ -95,5 +97,5 @@ if __name__ == "__main__":
         margin_seconds=0.0,
         stuck_seconds=given.stuck,
     )
-    server = ServerSettings(workers=given.workers, http_port=0)
+    server = ServerSettings(workers=given.workers, http_port=0, log_format=given.log_format)
     sys.exit(run(globals()[given.scene], given.settings, server=server, drain_seconds=given.drain, patience=patience))
