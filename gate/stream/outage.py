@@ -1,9 +1,7 @@
-"""Waiting for what does not answer: ever longer, told once, and seen by whoever asks whether the worker is ready."""
+"""Since when a dependency of a worker has been unavailable, for the metrics, the log and the readiness."""
 
 from __future__ import annotations
 
-import asyncio
-import random
 import time
 from typing import Literal
 
@@ -11,44 +9,29 @@ from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
 
 
-class Backoff:
-    """Longer after each try, and not the same for everybody: whatever took a server away took it from all at once."""
+class Outage:
+    """The time between the first failed attempt to use a dependency and the next one that succeeds."""
 
-    def __init__(self, first_seconds: float = 0.1, longest_seconds: float = 5.0) -> None:
-        self._first = first_seconds
-        self._longest = longest_seconds
-        self._next = first_seconds
-
-    async def wait(self) -> None:
-        await asyncio.sleep(self._next * random.uniform(0.5, 1.0))  # noqa: S311 - it guards no secret
-        self._next = min(2 * self._next, self._longest)
-
-    def reset(self) -> None:
-        self._next = self._first
-
-
-class Absence:
-    """Since when something has been away, for the metrics, the log and the readiness."""
-
-    def __init__(self, what: Literal["index", "broker"], metrics: WorkerMetrics, readiness: Readiness) -> None:
-        self._what = what
+    def __init__(self, dependency: Literal["index", "broker"], metrics: WorkerMetrics, readiness: Readiness) -> None:
+        self._dependency = dependency
         self._metrics = metrics
         self._readiness = readiness
         self._since: float | None = None
 
     @property
-    def now(self) -> bool:
+    def active(self) -> bool:
         return self._since is not None
 
-    def noted(self, code: str, message: str | None = None) -> None:
-        """It was tried in vain; the message, where there is one, says why and what to do."""
+    def failed(self, code: str, message: str | None = None) -> None:
+        """An attempt failed; the message, where there is one, says why and what to do."""
         if self._since is None:
             self._since = time.monotonic()
-        self._metrics.record_failed_attempt(self._what, code, message)
-        self._readiness.set(self._what, f"away: {message or code}")
+        self._metrics.record_failed_attempt(self._dependency, code, message)
+        self._readiness.set(self._dependency, f"unavailable: {message or code}")
 
-    def over(self) -> None:
+    def recovered(self) -> None:
+        """An attempt succeeded. Ends an outage, if there is one."""
         if self._since is not None:
-            self._metrics.record_recovery(self._what, time.monotonic() - self._since)
+            self._metrics.record_recovery(self._dependency, time.monotonic() - self._since)
             self._since = None
-            self._readiness.set(self._what, None)
+            self._readiness.set(self._dependency, None)

@@ -1,160 +1,192 @@
-"""The partitions that a worker holds, and what is under way for each.
+"""The partitions of a worker: where each resumes, and what is in flight for it.
 
-A lane has an epoch, which ends when the partition is given away or when the worker goes back to an earlier offset.
-What was begun in an epoch that has ended is dropped wherever it is met: it comes again, here or elsewhere.
+Each partition has an epoch, which ends when the partition is revoked or rewound to an earlier offset. What was polled
+in an epoch that has ended is stale, and dropped wherever it is met: its records are polled again, here or by another
+worker. Only the event loop uses a tracker.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError
 
-from gate.stream.processor import Batch, Part, batch_of
+from gate.stream.batch import PartitionAnswers, PartitionSlice, Polled, PolledRecords
 from gate.stream.records import Record
 
 
-@dataclass(slots=True)
-class Lane:
+@dataclass(slots=True, kw_only=True)
+class PartitionState:
+    """An assigned partition."""
+
     partition: TopicPartition
     epoch: int
-    open: bool = True  # whether its records may be taken; until its producer is there, an exactly-once lane is shut
-    goes_back_to: int | None = None  # where reading began, or goes on after an error: all before it is delivered
+    paused: bool  # its records are not taken: with exactly-once delivery, until its producer has started
+    resume_offset: int | None = None  # everything before it is delivered; None: nothing was polled yet
+    refused: frozenset[int] = frozenset()  # offsets whose answer was too large for its topic
 
 
-class Lanes:
-    """What is assigned, what is under way, and room for more of it."""
+class PartitionTracker:
+    """Which partitions are assigned, which batches are in flight for them, and whether there is room for another."""
 
-    def __init__(self, *, under_way: int) -> None:
-        self._lanes: dict[TopicPartition, Lane] = {}
+    def __init__(self, *, max_batches: int) -> None:
+        self._states: dict[TopicPartition, PartitionState] = {}
         self._epochs = 0
-        self._under_way: set[Batch] = set()
-        self._most = under_way
+        self._batches = 0
+        self._in_flight: dict[
+            int, set[PartitionSlice]
+        ] = {}  # by batch, the slices that are neither delivered nor stale
+        self._max_batches = max_batches
         self._changed = asyncio.Event()
 
     # Partitions
 
-    def assign(self, partitions: Iterable[TopicPartition], *, shut: bool) -> None:
+    def assign(self, partitions: Iterable[TopicPartition], *, paused: bool) -> None:
         for partition in partitions:
             self._epochs += 1
-            self._lanes[partition] = Lane(partition, self._epochs, open=not shut)
+            self._states[partition] = PartitionState(partition=partition, epoch=self._epochs, paused=paused)
 
     def revoke(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            self._lanes.pop(partition, None)
-        self._notice()
+            self._states.pop(partition, None)
+        self._changed.set()
 
-    def held(self) -> list[Lane]:
-        return list(self._lanes.values())
+    def assigned(self) -> list[PartitionState]:
+        return list(self._states.values())
 
-    def lane(self, partition: TopicPartition) -> Lane | None:
-        return self._lanes.get(partition)
+    def state(self, partition: TopicPartition) -> PartitionState | None:
+        """The state of a partition; None: it is not assigned."""
+        return self._states.get(partition)
 
     def epochs(self) -> dict[TopicPartition, int]:
-        return {lane.partition: lane.epoch for lane in self._lanes.values()}
+        return {state.partition: state.epoch for state in self._states.values()}
 
-    def is_current(self, part: Part) -> bool:
-        lane = self._lanes.get(part.partition)
-        return lane is not None and lane.epoch == part.epoch
-
-    def go_back(self, lane: Lane, consumer: AIOKafkaConsumer, offset: int | None = None) -> None:
-        """Begin a new epoch, at an offset, or behind what was delivered."""
+    def rewind(self, state: PartitionState, consumer: AIOKafkaConsumer, offset: int | None = None) -> None:
+        """Start a new epoch, at an offset or, without one, where everything before is delivered."""
         self._epochs += 1
-        lane.epoch = self._epochs
+        state.epoch = self._epochs
         if offset is not None:
-            lane.goes_back_to = offset
-        if lane.goes_back_to is not None:
-            with suppress(IllegalStateError):  # given away in this moment
-                consumer.seek(lane.partition, lane.goes_back_to)
-        self._notice()
+            state.resume_offset = offset
+        if state.resume_offset is not None:
+            with suppress(IllegalStateError):  # revoked in this moment
+                consumer.seek(state.partition, state.resume_offset)
+        self._changed.set()
+
+    def mark_refused(self, offsets: Mapping[TopicPartition, Collection[int]]) -> None:
+        """The answers to these records are too large for their topics. When the records are polled again, their slice
+        says so, and smaller answers are made."""
+        for partition, refused in offsets.items():
+            if (state := self._states.get(partition)) is not None:
+                state.refused = state.refused.union(refused)
 
     # Batches
 
-    def admit(
-        self, polled: dict[TopicPartition, list[Record]], before: dict[TopicPartition, int], consumer: AIOKafkaConsumer
-    ) -> dict[TopicPartition, list[Record]]:
-        """Of what was polled, what belongs to lanes that are still in the epoch in which the poll began.
+    def accept(
+        self, polled: PolledRecords, epochs: Mapping[TopicPartition, int], consumer: AIOKafkaConsumer
+    ) -> PolledRecords:
+        """The polled records of partitions that are still in the epoch in which the poll started.
 
-        The rest was read at an offset that no longer counts, or too early; its lane reads it again.
+        The others were polled at an offset that no longer counts, or too early: their partitions are polled again.
         """
-        good = {}
+        accepted = {}
         for partition, records in polled.items():
-            lane = self._lanes.get(partition)
-            if lane is None:
+            state = self._states.get(partition)
+            if state is None or state.paused:
                 continue
-            if lane.open and before.get(partition) == lane.epoch:
-                if lane.goes_back_to is None:
-                    lane.goes_back_to = records[0].offset
-                good[partition] = records
-            elif lane.open:
-                again = lane.goes_back_to if lane.goes_back_to is not None else records[0].offset
-                with suppress(IllegalStateError):
-                    consumer.seek(partition, again)
-        return good
-
-    def begin(self, polled: dict[TopicPartition, list[Record]], epochs: dict[TopicPartition, int]) -> Batch:
-        batch = batch_of(polled, epochs)
-        self._under_way.add(batch)
-        return batch
-
-    def delivered(self, parts: Iterable[Part]) -> None:
-        """The broker has acknowledged every answer of these."""
-        for part in parts:
-            if self.is_current(part):
-                self._lanes[part.partition].goes_back_to = part.next_offset
-            self.settle(part)
-
-    def settle(self, part: Part) -> None:
-        """Nothing is left to do for it: it is delivered, or dropped."""
-        part.batch.left.discard(part.partition)
-        if not part.batch.left:
-            self._under_way.discard(part.batch)
-        self._notice()
-
-    def drop_stale(self, batch: Batch) -> list[Part]:
-        """Settle what belongs to epochs that have ended; the parts that still count."""
-        current = []
-        for part in batch.parts.values():
-            if part.partition not in batch.left:
-                continue
-            if self.is_current(part):
-                current.append(part)
+            if epochs.get(partition) == state.epoch:
+                if state.resume_offset is None:
+                    state.resume_offset = records[0].offset
+                accepted[partition] = records
             else:
-                self.settle(part)
+                with suppress(IllegalStateError):  # revoked in this moment
+                    consumer.seek(partition, records[0].offset if state.resume_offset is None else state.resume_offset)
+        return accepted
+
+    def start_batch(self, polled: PolledRecords, epochs: Mapping[TopicPartition, int]) -> Polled:
+        """A batch of accepted records. It is in flight until each of its slices is finished."""
+        self._batches += 1
+        records: list[Record] = []
+        slices: list[PartitionSlice] = []
+        for partition, found in polled.items():
+            first = len(records)
+            records += found
+            state = self._states.get(partition)
+            slices.append(
+                PartitionSlice(
+                    batch=self._batches,
+                    partition=partition,
+                    epoch=epochs[partition],
+                    positions=range(first, len(records)),
+                    next_offset=found[-1].offset + 1,
+                    refused=frozenset() if state is None else state.refused,
+                )
+            )
+        self._in_flight[self._batches] = set(slices)
+        return Polled(records=tuple(records), slices=tuple(slices), arrived_at=time.time())
+
+    def is_current(self, partition_slice: PartitionSlice) -> bool:
+        state = self._states.get(partition_slice.partition)
+        return state is not None and state.epoch == partition_slice.epoch
+
+    def drop_stale(self, slices: Iterable[PartitionSlice]) -> list[PartitionSlice]:
+        """Finish the slices whose epoch has ended; the others are returned."""
+        current = []
+        for partition_slice in slices:
+            if self.is_current(partition_slice):
+                current.append(partition_slice)
+            else:
+                self.finish(partition_slice)
         return current
+
+    def mark_delivered(self, delivered: Iterable[PartitionAnswers]) -> None:
+        """The broker has acknowledged all of these answers."""
+        for answers in delivered:
+            partition_slice = answers.slice
+            if self.is_current(partition_slice):
+                state = self._states[partition_slice.partition]
+                state.resume_offset = partition_slice.next_offset
+                if state.refused:
+                    state.refused = frozenset(offset for offset in state.refused if offset >= state.resume_offset)
+            self.finish(partition_slice)
+
+    def finish(self, partition_slice: PartitionSlice) -> None:
+        """A slice is delivered or stale: nothing remains to be done for it."""
+        slices = self._in_flight.get(partition_slice.batch, set())
+        slices.discard(partition_slice)
+        if not slices:
+            self._in_flight.pop(partition_slice.batch, None)
+        self._changed.set()
 
     # Waiting
 
     def has_room(self) -> bool:
-        return len(self._under_way) < self._most
+        return len(self._in_flight) < self._max_batches
 
-    async def room(self, seconds: float) -> bool:
-        return await self._until(self.has_room, seconds)
+    async def wait_for_room(self, seconds: float) -> bool:
+        """Whether another batch may be started, after at most so many seconds."""
+        return await self._wait_for(self.has_room, seconds)
 
-    async def quiet(self, partitions: Collection[TopicPartition] | None, seconds: float) -> bool:
-        """Wait until nothing that counts is under way for these partitions, or for any."""
+    async def wait_drained(self, partitions: Collection[TopicPartition] | None, seconds: float) -> bool:
+        """Whether nothing is in flight for these partitions (None: for any), after at most so many seconds."""
 
-        def is_quiet() -> bool:
+        def is_drained() -> bool:
             return not any(
-                self.is_current(part) and (partitions is None or part.partition in partitions)
-                for batch in self._under_way
-                for part in batch.parts.values()
-                if part.partition in batch.left
+                self.is_current(partition_slice) and (partitions is None or partition_slice.partition in partitions)
+                for slices in self._in_flight.values()
+                for partition_slice in slices
             )
 
-        return await self._until(is_quiet, seconds)
+        return await self._wait_for(is_drained, seconds)
 
-    async def _until(self, holds: Callable[[], bool], seconds: float) -> bool:
+    async def _wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while not holds():
+                while not condition():
                     self._changed.clear()
                     await self._changed.wait()
-        return holds()
-
-    def _notice(self) -> None:
-        self._changed.set()
+        return condition()

@@ -1,26 +1,24 @@
-"""The work on a batch that keeps a core busy. It runs on threads of its own, never on the event loop.
+"""The work on a batch that keeps a core busy. It runs on two threads of its own, never on the event loop.
 
-records ──prepare──▶ Batch: decoded, signed, cut at deletes ──judge──▶ Batch: with the records of its answers
-        (one thread)                                        (another)
+Polled ──prepare──▶ Prepared ──judge──▶ Judged
+        (one thread)          (another)
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from aiokafka import TopicPartition
-
 from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
-from gate.model import CheckIn, Degraded, Verdict
-from gate.pipeline import SignedBatch, validate_document
+from gate.model import Verdict
+from gate.pipeline import Deletes, SignedBatch, Signer, steps, validate_document
+from gate.stream.batch import Judged, PartitionAnswers, PartitionSlice, Polled, Prepared, SignedCheckIns
 from gate.stream.records import (
-    TOO_LARGE_TO_ROUTE,
     OutgoingRecord,
     Record,
     check_in_time,
@@ -31,21 +29,13 @@ from gate.stream.records import (
     verdict_records,
 )
 from gate.stream.settings import OnIndexUnavailable, Topics
-from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, RejectedMessage
+from gate.wire import CheckInEvent, DecodedMessage, RejectedMessage
 
-INDEX_AWAY = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
-
-
-class Signer(Protocol):
-    """Whoever knows the profile: a `gate.api.Gate` on any index, as this one is never asked."""
-
-    def sign(self, documents: Sequence[CheckIn]) -> SignedBatch: ...
-
-    def unchecked(self, signed: SignedBatch) -> list[Verdict]: ...
+INDEX_UNAVAILABLE = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
 
 
 class Judge(Protocol):
-    """Whoever knows the index: a `gate.api.Gate`."""
+    """Judges check-ins against the index and deletes from it; a `gate.api.Gate` is one."""
 
     def check_in_signed(self, signed: SignedBatch) -> list[Verdict]: ...
 
@@ -54,84 +44,19 @@ class Judge(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class CheckIns:
-    """Check-ins that are judged together, by their places in the batch."""
+@dataclass(slots=True)
+class _Progress:
+    """The steps of a batch that are carried out, kept from one attempt to the next. The judging thread alone has it."""
 
-    places: list[int]
-    signed: SignedBatch
-
-
-@dataclass(frozen=True, slots=True)
-class Deletes:
-    """Deletes between them. What came before is judged before, what comes after is judged after."""
-
-    places: list[int]
-    document_ids: list[str]
+    prepared: Prepared
+    steps: int = 0
+    verdicts: dict[int, Verdict] = field(default_factory=dict)  # by position in the batch
+    rejected: dict[int, RejectedMessage] = field(default_factory=dict)  # deletes that were not carried out
+    checked: bool = True
 
 
-@dataclass(eq=False, slots=True)
-class Part:
-    """What a batch holds of one partition: the answers to send, and where to go on behind them."""
-
-    partition: TopicPartition
-    epoch: int
-    batch: Batch
-    places: range  # of its records, in the batch
-    next_offset: int
-    outgoing: list[OutgoingRecord] = field(default_factory=list)
-
-
-@dataclass(eq=False, slots=True)
-class Batch:
-    """Records on their way through the gate, and what became of each."""
-
-    records: list[Record]
-    parts: dict[TopicPartition, Part]
-    arrived_at: float
-    messages: list[DecodedMessage | RejectedMessage] = field(default_factory=list)
-    steps: list[CheckIns | Deletes] = field(default_factory=list)
-    done: int = 0  # steps that are carried out
-    verdicts: dict[int, Verdict] = field(default_factory=dict)
-    left: set[TopicPartition] = field(default_factory=set)  # parts that are neither delivered nor dropped
-
-
-def _key(record: Record) -> tuple[str, int, int]:
-    return record.topic, record.partition, record.offset
-
-
-def batch_of(polled: dict[TopicPartition, list[Record]], epochs: dict[TopicPartition, int]) -> Batch:
-    batch = Batch([], {}, time.time())
-    for partition, records in polled.items():
-        first = len(batch.records)
-        batch.records += records
-        places = range(first, len(batch.records))
-        batch.parts[partition] = Part(partition, epochs[partition], batch, places, records[-1].offset + 1)
-    batch.left = set(batch.parts)
-    return batch
-
-
-def cut(
-    polled: dict[TopicPartition, list[Record]], *, documents: int, nbytes: int
-) -> Iterator[dict[TopicPartition, list[Record]]]:
-    """What was polled, in pieces of so many records and bytes; a larger record is a piece of its own."""
-    piece: dict[TopicPartition, list[Record]] = {}
-    count = size = 0
-    for partition, records in polled.items():
-        for record in records:
-            length = len(record.value or b"")
-            if piece and (count >= documents or size + length > nbytes):
-                yield piece
-                piece, count, size = {}, 0, 0
-            piece.setdefault(partition, []).append(record)
-            count += 1
-            size += length
-    if piece:
-        yield piece
-
-
-class Desk:
-    """Where batches are worked on: `prepare` by one thread, `judge` by another, the one that opened the judge."""
+class BatchProcessor:
+    """Prepares batches on one thread, and judges them on another: the one that opens and closes the judge."""
 
     def __init__(
         self,
@@ -145,61 +70,55 @@ class Desk:
         metrics: WorkerMetrics,
     ) -> None:
         self._signer = signer
-        self._open = open_judge
-        self._opened: Judge | None = None
+        self._open_judge = open_judge
+        self._judge: Judge | None = None
         self._limits = limits
         self._topics = topics
         self._pass_unchecked = on_index_unavailable == "pass_unchecked"
         self._content_root = content_root
         self._metrics = metrics
-        self.too_large: set[tuple[str, int, int]] = set()  # places whose document or letter its topic did not take
+        self._progress: _Progress | None = None
 
     def open(self) -> None:
-        """`Unavailable`: the index is away; where documents may pass without a look, they pass."""
+        """Open the judge. Unavailable: the index does not answer; not raised where documents may pass unchecked."""
         try:
-            self._judge()
+            self._opened_judge()
         except Unavailable:
             if not self._pass_unchecked:
                 raise
 
-    def _judge(self) -> Judge:
-        if self._opened is None:
-            self._opened = self._open()
-        return self._opened
+    def _opened_judge(self) -> Judge:
+        if self._judge is None:
+            self._judge = self._open_judge()
+        return self._judge
 
     def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        if self._judge is not None:
+            self._judge.close()
+            self._judge = None
 
-    # Signing
+    # Preparing
 
-    def prepare(self, batch: Batch) -> Batch:
+    def prepare(self, polled: Polled) -> Prepared:
+        """Decode the records, divide the batch at its deletes, and sign the check-ins between them."""
         begun = time.perf_counter()
-        batch.messages = [self._read(record) for record in batch.records]
+        messages = tuple([self._decode(record) for record in polled.records])
         decoded = time.perf_counter()
-        documents: list[CheckIn] = []
-        places: list[int] = []
+        divided = steps(message.event if isinstance(message, DecodedMessage) else None for message in messages)
         characters = 0
-        for place, message in enumerate(batch.messages):
-            if isinstance(message, RejectedMessage):
-                continue
-            if isinstance(message.event, DeleteEvent):
-                self._sign(batch, places, documents)
-                places, documents = [], []
-                self._add_delete(batch, place, message.event.document_id)
+        prepared: list[SignedCheckIns | Deletes] = []
+        for step in divided:
+            if isinstance(step, Deletes):
+                prepared.append(step)
             else:
-                document = message.event.check_in()
-                characters += len(document.text)
-                documents.append(document)
-                places.append(place)
-        self._sign(batch, places, documents)
+                characters += sum(len(document.text) for document in step.documents)
+                prepared.append(SignedCheckIns(step.positions, self._signer.sign(step.documents)))
         self._metrics.record_stage("decode", decoded - begun)
         self._metrics.record_stage("sign", time.perf_counter() - decoded)
-        self._metrics.record_batch(len(batch.records), characters)
-        return batch
+        self._metrics.record_batch(len(polled.records), characters)
+        return Prepared(polled=polled, messages=messages, steps=tuple(prepared))
 
-    def _read(self, record: Record) -> DecodedMessage | RejectedMessage:
+    def _decode(self, record: Record) -> DecodedMessage | RejectedMessage:
         message = decode_record(record, limits=self._limits, content_root=self._content_root)
         if isinstance(message, DecodedMessage) and isinstance(message.event, CheckInEvent):
             try:
@@ -209,99 +128,86 @@ class Desk:
                 return RejectedMessage.of(error, record.value or b"", origin=message.origin)
         return message
 
-    def _sign(self, batch: Batch, places: list[int], documents: list[CheckIn]) -> None:
-        if documents:
-            batch.steps.append(CheckIns(places, self._signer.sign(documents)))
-
-    def _add_delete(self, batch: Batch, place: int, document_id: str) -> None:
-        if batch.steps and isinstance(last := batch.steps[-1], Deletes):
-            last.places.append(place)
-            last.document_ids.append(document_id)
-        else:
-            batch.steps.append(Deletes([place], [document_id]))
-
     # Judging
 
-    def judge(self, batch: Batch) -> Batch:
-        """Carry out what is left to do. `Unavailable`: the index is away; what is done stays done, so call it again."""
+    def judge(self, prepared: Prepared) -> Judged:
+        """Carry out the steps in order, and make the answers.
+
+        Unavailable: the index does not answer; call it again with the same batch. Steps that are carried out are not
+        repeated then: a check-in before a delete of its document would enter the index a second time.
+        """
         begun = time.perf_counter()
-        while batch.done < len(batch.steps):
-            step = batch.steps[batch.done]
-            if isinstance(step, CheckIns):
-                batch.verdicts |= zip(step.places, self._enter(step.signed), strict=True)
+        progress = self._progress
+        if progress is None or progress.prepared is not prepared:
+            progress = self._progress = _Progress(prepared)
+        for step in prepared.steps[progress.steps :]:
+            if isinstance(step, SignedCheckIns):
+                self._check_in(step, progress)
             else:
-                self._delete(batch, step)
-            batch.done += 1
-        self._answer(batch)
+                self._delete(step, progress)
+            progress.steps += 1
+        self._progress = None
+        answers = [self._answer(prepared, partition_slice, progress) for partition_slice in prepared.polled.slices]
         self._metrics.record_stage("claim", time.perf_counter() - begun)
-        return batch
+        return Judged(answers=tuple(answers), checked=progress.checked)
 
-    def _enter(self, signed: SignedBatch) -> list[Verdict]:
+    def _check_in(self, step: SignedCheckIns, progress: _Progress) -> None:
         try:
-            return self._judge().check_in_signed(signed)
+            verdicts = self._opened_judge().check_in_signed(step.signed)
         except Unavailable:
             if not self._pass_unchecked:
                 raise
-            return self._signer.unchecked(signed)
+            verdicts = self._signer.unchecked(step.signed)
+            progress.checked = False
+        progress.verdicts.update(zip(step.positions, verdicts, strict=True))
 
-    def _delete(self, batch: Batch, step: Deletes) -> None:
+    def _delete(self, step: Deletes, progress: _Progress) -> None:
         try:
-            known = sum(self._judge().delete(step.document_ids))
+            known = sum(self._opened_judge().delete(step.document_ids))
         except Unavailable:
             if not self._pass_unchecked:
                 raise
-            for place in step.places:
-                record = batch.records[place]
-                told = origin_of(record)
-                error = BadDocument(INDEX_AWAY, f"{told}: the index was away, nothing was deleted: send it again")
-                batch.messages[place] = RejectedMessage.of(error, record.value or b"", origin=told)
+            for position in step.positions:
+                progress.rejected[position] = _reject_delete(progress.prepared.polled.records[position])
+            progress.checked = False
             return
         self._metrics.record_deletes(known, len(step.document_ids) - known)
 
-    def _answer(self, batch: Batch) -> None:
-        """The records to send, each with the part of its partition, in the order of what they answer."""
-        for place, (record, message) in enumerate(zip(batch.records, batch.messages, strict=True)):
-            outgoing = batch.parts[TopicPartition(record.topic, record.partition)].outgoing
-            fits = not self.too_large or _key(record) not in self.too_large
-            if isinstance(message, RejectedMessage):
-                outgoing.append(dead_letter_record(record, message, self._topics, keep_original=fits))
-            elif isinstance(message.event, CheckInEvent):
-                verdict = batch.verdicts[place]
+    def _answer(self, prepared: Prepared, partition_slice: PartitionSlice, progress: _Progress) -> PartitionAnswers:
+        """The records to send for one partition, in the order of the records that they answer."""
+        outgoing: list[OutgoingRecord] = []
+        verdicts: list[Verdict] = []
+        sources: list[str | None] = []
+        checked_in_at: list[float | None] = []
+        reasons: list[str] = []
+        for position in partition_slice.positions:
+            record, message = prepared.polled.records[position], prepared.messages[position]
+            fits = record.offset not in partition_slice.refused
+            if isinstance(message, DecodedMessage) and isinstance(message.event, CheckInEvent):
+                verdict = progress.verdicts[position]
                 outgoing += verdict_records(record, message.event, verdict, self._topics, route=fits)
-                if not fits:
-                    letter = reject_routing(record, message.event)
-                    outgoing.append(dead_letter_record(record, letter, self._topics))
+                verdicts.append(verdict)
+                sources.append(message.event.source)
+                checked_in_at.append(check_in_time(record, message.event))
+                rejected = None if fits else reject_routing(record, message.event)
+            else:
+                rejected = message if isinstance(message, RejectedMessage) else progress.rejected.get(position)
+            if rejected is not None:
+                outgoing.append(dead_letter_record(record, rejected, self._topics, keep_original=fits))
+                reasons.append(rejected.error.code)
+        return PartitionAnswers(
+            slice=partition_slice,
+            outgoing=tuple(outgoing),
+            verdicts=tuple(verdicts),
+            sources=tuple(sources),
+            checked_in_at=tuple(checked_in_at),
+            arrived_at=prepared.polled.arrived_at,
+            reasons=tuple(reasons),
+        )
 
-    # Telling
 
-    def tell(self, parts: Sequence[Part]) -> None:
-        """Count what became of parts whose answers are acknowledged."""
-        verdicts, sources, checked_in, arrived, reasons = [], [], [], [], []
-        for part in parts:
-            batch = part.batch
-            for place in part.places:
-                message = batch.messages[place]
-                if isinstance(message, RejectedMessage):
-                    reasons.append(message.error.code)
-                elif isinstance(message.event, CheckInEvent):
-                    verdicts.append(batch.verdicts[place])
-                    sources.append(message.event.source)
-                    checked_in.append(check_in_time(batch.records[place], message.event))
-                    arrived.append(batch.arrived_at)
-                    if self.too_large and _key(batch.records[place]) in self.too_large:
-                        reasons.append(TOO_LARGE_TO_ROUTE)
-                self.too_large.discard(_key(batch.records[place]))
-        self._metrics.record_verdicts(verdicts, sources, checked_in, arrived, time.time())
-        self._metrics.record_dead_letters(reasons)
-        similar = sum(verdict.similar for verdict in verdicts)
-        if self._topics.quarantine and similar:
-            self._metrics.record_routed("quarantine", similar)
-        if self._topics.accepted and similar < len(verdicts):
-            self._metrics.record_routed("accepted", len(verdicts) - similar)
-
-    @staticmethod
-    def was_checked(batch: Batch) -> bool:
-        """Whether the index answered for all of it."""
-        unchecked = any(Degraded.UNCHECKED in verdict.degraded for verdict in batch.verdicts.values())
-        refused = any(isinstance(one, RejectedMessage) and one.error.code == INDEX_AWAY for one in batch.messages)
-        return not unchecked and not refused
+def _reject_delete(record: Record) -> RejectedMessage:
+    """A delete that was not carried out, because the index was unavailable and nothing waits for it."""
+    origin = origin_of(record)
+    error = BadDocument(INDEX_UNAVAILABLE, f"{origin}: the index was unavailable, nothing was deleted: send it again")
+    return RejectedMessage.of(error, record.value or b"", origin=origin)

@@ -1,167 +1,212 @@
-"""Producers: how they are made and let go, and how the answers of a batch are packed, sent and acknowledged."""
+"""Producers: how they are started and stopped, and how the answers of a batch are packed, sent and acknowledged."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 
 from gate.metrics import WorkerMetrics
+from gate.stream.batch import PartitionAnswers
 from gate.stream.client_calls import with_timeout
 from gate.stream.client_options import producer_options
 from gate.stream.kafka_errors import Action, action_for
-from gate.stream.outage import Absence
-from gate.stream.partitions import Lanes
-from gate.stream.processor import Part
+from gate.stream.outage import Outage
+from gate.stream.partitions import PartitionTracker
 from gate.stream.records import OutgoingRecord
 from gate.stream.settings import KafkaSettings
 
-BATCH_BYTES = 256 * 1024  # of records that go to one partition together
+BATCH_BYTES = 256 * 1024  # of records that are sent to one partition together
 
-partition_for = DefaultPartitioner()  # as every other client does it
+partition_for = DefaultPartitioner()  # the same choice as that of other clients
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """At least one of the answers was too large for its topic, so the producer has to be replaced.
+
+    `offsets` are those of the records whose answer is too large by itself: smaller answers have to be made. Where there
+    are none, a batch was too large, and later ones to that topic are smaller.
+    """
+
+    error: BaseException
+    offsets: Mapping[TopicPartition, set[int]]
 
 
 class Sender:
-    """What both ways of delivery share: producers, and what to do when one fails."""
+    """What both delivery guarantees share: producers, and sending with every acknowledgement awaited."""
 
     def __init__(
         self,
         kafka: KafkaSettings,
         consumer: AIOKafkaConsumer,
-        lanes: Lanes,
+        tracker: PartitionTracker,
         metrics: WorkerMetrics,
-        broker: Absence,
+        broker: Outage,
         *,
-        tell: Callable[[Sequence[Part]], None],
-        too_large: set[tuple[str, int, int]],
-        make: Callable[..., Any] = AIOKafkaProducer,
+        make_producer: Callable[..., Any] = AIOKafkaProducer,
     ) -> None:
         self.kafka = kafka
         self.consumer = consumer
-        self.lanes = lanes
+        self.tracker = tracker
         self.metrics = metrics
         self.broker = broker
-        self.tell = tell
-        self.too_large = too_large
-        self._make = make
-        self._most_bytes: dict[str, int] = {}  # of a batch, for topics that have refused a larger one
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._make_producer = make_producer
+        self._max_bytes: dict[str, int] = {}  # of a batch, for topics that have refused a larger one
+        self._stopping: set[asyncio.Task[None]] = set()
 
     @property
-    def patience(self) -> float:
-        """For one call: the library bounds most of them by the request's timeout, and a few not at all."""
+    def call_timeout_seconds(self) -> float:
+        """For one call: the library limits most of them to the request timeout, and a few not at all."""
         return 2 * self.kafka.request_timeout_seconds
 
-    async def producer(self, transactional_id: str | None = None) -> Any:
+    # Producers
+
+    async def start_producer(self, transactional_id: str | None = None) -> Any:
         options = producer_options(self.kafka)
         if transactional_id is not None:
             options["transactional_id"] = transactional_id
-            options["transaction_timeout_ms"] = int(max(60.0, 2 * self.patience) * 1000)
-        made = self._make(**options)
+            options["transaction_timeout_ms"] = int(max(60.0, 2 * self.call_timeout_seconds) * 1000)
+        producer = self._make_producer(**options)
         try:
-            await with_timeout(made.start(), self.patience)
+            await with_timeout(producer.start(), self.call_timeout_seconds)
         except BaseException:
-            self.discard(made)
+            self.discard(producer)
             raise
-        return made
+        return producer
 
     def discard(self, producer: Any) -> None:
-        """Let go of a producer without waiting for it: with the broker away, it may never say good-bye."""
+        """Stop a producer without waiting for it: while the broker is unavailable, stopping may never end."""
         task = asyncio.ensure_future(self._stop(producer))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._stopping.add(task)
+        task.add_done_callback(self._stopping.discard)
 
     async def _stop(self, producer: Any) -> None:
-        with suppress(Exception):  # it failed already, or is being thrown away
-            await with_timeout(producer.stop(), self.patience)
+        with suppress(Exception):  # it failed already, or is discarded
+            await with_timeout(producer.stop(), self.call_timeout_seconds)
 
-    async def goodbye(self, seconds: float) -> None:
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=seconds)
+    async def wait_stopped(self, seconds: float) -> None:
+        """Wait for the discarded producers to stop, for at most so many seconds."""
+        if self._stopping:
+            await asyncio.wait(self._stopping, timeout=seconds)
 
-    async def send(self, producer: Any, parts: Sequence[Part]) -> None:
-        """Send all answers of these parts; returns when every one is acknowledged."""
-        packs: list[Pack] = []
+    # Sending
+
+    async def send(self, producer: Any, answers: Sequence[PartitionAnswers]) -> Refusal | None:
+        """Send all of these answers. None: every one is acknowledged. Raises the first error of another kind than
+        that of a refusal."""
+        batches: list[ProduceBatch] = []
         try:
-            async with asyncio.timeout(self.patience):
-                async for pack in self._packed(producer, parts):
-                    pack.future = await producer.send_batch(pack.builder, pack.topic, partition=pack.partition)
-                    packs.append(pack)
+            async with asyncio.timeout(self.call_timeout_seconds):
+                async for batch in self._pack(producer, answers):
+                    batch.future = await producer.send_batch(batch.builder, batch.topic, partition=batch.partition)
+                    batches.append(batch)
         finally:
-            # All of them, whatever happens: an error that nobody asks for would be lost, and be committed over.
-            results = await self._acknowledged([pack.future for pack in packs])
-        for result, pack in zip(results, packs, strict=True):
-            if isinstance(result, BaseException):
-                if action_for(result) is Action.TOO_LARGE:
-                    self._learn_size(pack)
-                raise result
+            # All of them, whatever happens: an error that is not looked at would be lost, and committed over.
+            results = await self._wait_acknowledged([batch.future for batch in batches])
+        failed = [(batch, result) for batch, result in zip(batches, results, strict=True) if result is not None]
+        if not failed:
+            return None
+        # After a batch was refused its producer fails the later ones too: the first error is the cause.
+        error = failed[0][1]
+        if action_for(error) is not Action.TOO_LARGE:
+            raise error
+        offsets: dict[TopicPartition, set[int]] = defaultdict(set)
+        for batch, result in failed:
+            if action_for(result) is not Action.TOO_LARGE:
+                continue
+            if len(batch.answered) > 1:
+                self._limit_batches(batch)
+            else:
+                for partition, offset in batch.answered:
+                    offsets[partition].add(offset)
+        return Refusal(error, offsets)
 
-    async def _packed(self, producer: Any, parts: Sequence[Part]) -> AsyncIterator[Pack]:
-        """The answers, in batches for the partitions that their keys belong to, each as soon as it is full."""
+    async def _pack(self, producer: Any, answers: Sequence[PartitionAnswers]) -> AsyncIterator[ProduceBatch]:
+        """The answers in batches, one at a time for each partition that their keys belong to, as soon as it is full."""
         partitions: dict[str, list[int]] = {}
-        open_packs: dict[tuple[str, int], Pack] = {}
-        for part in parts:
-            for one in part.outgoing:
-                if one.topic not in partitions:
-                    partitions[one.topic] = sorted(await producer.partitions_for(one.topic))
-                number = partition_for(one.key, partitions[one.topic], partitions[one.topic])
-                most = self._most_bytes.get(one.topic, BATCH_BYTES)
-                pack = open_packs.get((one.topic, number))
-                if pack is None or not pack.add(part, one, most):
-                    if pack is not None:
-                        yield pack
-                    pack = open_packs[one.topic, number] = Pack(one.topic, number, producer.create_batch())
-                    pack.add(part, one, most)
-        for pack in open_packs.values():
-            yield pack
+        filling: dict[tuple[str, int], ProduceBatch] = {}
+        for one in answers:
+            for record in one.outgoing:
+                if record.topic not in partitions:
+                    partitions[record.topic] = sorted(await producer.partitions_for(record.topic))
+                number = partition_for(record.key, partitions[record.topic], partitions[record.topic])
+                max_bytes = self._max_bytes.get(record.topic, BATCH_BYTES)
+                batch = filling.get((record.topic, number))
+                if batch is None or not batch.add(one.slice.partition, record, max_bytes):
+                    if batch is not None:
+                        yield batch
+                    batch = ProduceBatch(record.topic, number, producer.create_batch())
+                    batch.add(one.slice.partition, record, max_bytes)
+                    filling[record.topic, number] = batch
+        for batch in filling.values():
+            yield batch
 
-    async def _acknowledged(self, futures: Sequence[asyncio.Future[Any]]) -> list[Any]:
+    async def _wait_acknowledged(self, futures: Sequence[asyncio.Future[Any]]) -> list[BaseException | None]:
+        """The error of each send; None: it is acknowledged."""
         if not futures:
             return []
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.call_timeout_seconds):
                 await asyncio.wait(futures)
-        return [_result(future) for future in futures]
+        return [_error_of(future) for future in futures]
 
-    def _learn_size(self, pack: Pack) -> None:
-        """A topic's limit is for a batch: send smaller ones. What is refused by itself is answered by something
-        smaller, or it would come again and again."""
-        if len(pack.answered) > 1:
-            self._most_bytes[pack.topic] = min(pack.size, self._most_bytes.get(pack.topic, BATCH_BYTES)) // 2
-        else:
-            self.too_large |= pack.answered
+    def _limit_batches(self, refused: ProduceBatch) -> None:
+        """A topic's limit is for a batch: send smaller ones."""
+        largest = min(refused.size_bytes, self._max_bytes.get(refused.topic, BATCH_BYTES))
+        self._max_bytes[refused.topic] = largest // 2
+
+    def record_delivered(self, delivered: Sequence[PartitionAnswers]) -> None:
+        """Count answers that are acknowledged."""
+        verdicts = [verdict for answers in delivered for verdict in answers.verdicts]
+        self.metrics.record_verdicts(
+            verdicts,
+            [source for answers in delivered for source in answers.sources],
+            [at for answers in delivered for at in answers.checked_in_at],
+            [answers.arrived_at for answers in delivered for _ in answers.verdicts],
+            time.time(),
+        )
+        self.metrics.record_dead_letters([reason for answers in delivered for reason in answers.reasons])
+        similar = sum(verdict.similar for verdict in verdicts)
+        if self.kafka.topics.quarantine and similar:
+            self.metrics.record_routed("quarantine", similar)
+        if self.kafka.topics.accepted and similar < len(verdicts):
+            self.metrics.record_routed("accepted", len(verdicts) - similar)
 
 
 @dataclass(eq=False, slots=True)
-class Pack:
-    """A batch of records for one partition of a topic."""
+class ProduceBatch:
+    """Records that are sent together to one partition of a topic."""
 
     topic: str
     partition: int
     builder: Any
-    answered: set[tuple[str, int, int]] = field(default_factory=set)  # places of the records that it answers
-    size: int = 0
+    answered: set[tuple[TopicPartition, int]] = field(default_factory=set)  # partition and offset of the input records
+    size_bytes: int = 0
     future: Any = None
 
-    def add(self, part: Part, one: OutgoingRecord, most: int) -> bool:
-        """False: it is full. A record that is larger than a batch may be is a batch of its own."""
-        size = len(one.value or b"") + len(one.key or b"")
-        if self.answered and self.size + size > most:
+    def add(self, answered: TopicPartition, record: OutgoingRecord, max_bytes: int) -> bool:
+        """Add a record that answers one of a partition. False: the batch is full. A record that is larger than a batch
+        may be is a batch of its own."""
+        size = len(record.value or b"") + len(record.key or b"")
+        if self.answered and self.size_bytes + size > max_bytes:
             return False
-        if self.builder.append(timestamp=None, key=one.key, value=one.value, headers=one.headers) is None:
+        if self.builder.append(timestamp=None, key=record.key, value=record.value, headers=record.headers) is None:
             return False
-        self.answered.add((*part.partition, one.answers_offset))
-        self.size += size
+        self.answered.add((answered, record.answers_offset))
+        self.size_bytes += size
         return True
 
 
-def _result(future: asyncio.Future[Any]) -> Any:
+def _error_of(future: asyncio.Future[Any]) -> BaseException | None:
     if not future.done():
         future.cancel()
         return TimeoutError("not acknowledged in time")
-    return future.exception() if not future.cancelled() else TimeoutError("given up")
+    return TimeoutError("cancelled") if future.cancelled() else future.exception()

@@ -1,17 +1,17 @@
-"""The story of one worker: poll, prepare, judge, answer, commit, each batch in turn and several at a time.
+"""One worker: a member of the consumer group that polls check-ins and answers each with a verdict.
 
-    poll ──▶ prepare ──▶ judge ──▶ outbox ──▶ commit
-    loop     a thread    a thread   loop       loop
+    1 join ─▶ 2 poll ──▶ 3 prepare ──▶ 4 judge ──▶ 5 deliver ──▶ 6 commit
+              event loop   a thread      a thread    event loop    event loop
 
-A batch is whatever has come in while the one before it was taken on: one document when it is quiet, as many as the
-limits allow under load. Nothing waits for a batch to fill. Whatever a stage raises that it does not know ends the
-worker, with what is under way uncommitted.
+Each stage works on another batch at the same time. A batch is what has arrived while the one before it was prepared:
+one document under light load, as many as the limits allow under heavy load. Nothing waits for a batch to fill. An
+error that a stage does not know ends the worker, with the batches in flight uncommitted.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -19,19 +19,20 @@ from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
+from gate.backoff import Backoff
 from gate.errors import ConfigError, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
 from gate.stream import decompression
+from gate.stream.batch import Judged, Polled, PolledRecords, Prepared, cut_polled
 from gate.stream.client_calls import retry_call, start_client, stop_client, with_timeout
 from gate.stream.client_options import consumer_options
-from gate.stream.delivery import AtLeastOnce, ExactlyOnce, Outbox
+from gate.stream.delivery import AtLeastOnce, Delivery, ExactlyOnce
 from gate.stream.kafka_errors import Action, action_for, error_name, translate_error
-from gate.stream.outage import Absence, Backoff
-from gate.stream.partitions import Lanes
-from gate.stream.processor import Batch, Desk, cut
-from gate.stream.records import Record
+from gate.stream.outage import Outage
+from gate.stream.partitions import PartitionTracker
+from gate.stream.processor import BatchProcessor
 from gate.stream.sender import Sender
 from gate.stream.settings import KafkaSettings, WorkerSettings
 
@@ -39,11 +40,11 @@ T = TypeVar("T")
 
 POLL_SECONDS = 0.5
 LAG_SECONDS = 1.0
-AHEAD = 1  # batches that wait to be judged: with more, each would be cut sooner, be smaller, and wait longer
+UNJUDGED_BATCHES = 1  # that wait to be judged: with more, each would be cut sooner, be smaller, and wait longer
 
 
 class Stopped(Exception):
-    """The worker was told to stop and has done what it could."""
+    """The stop event was set before the worker had joined the group."""
 
 
 class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
@@ -53,7 +54,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self,
         kafka: KafkaSettings,
         settings: WorkerSettings,
-        desk: Desk,
+        processor: BatchProcessor,
         *,
         limits: Limits,
         metrics: WorkerMetrics,
@@ -61,54 +62,60 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
     ) -> None:
         self._kafka = kafka
         self._settings = settings
-        self._desk = desk
+        self._processor = processor
         self._limits = limits
         self._metrics = metrics
         self._readiness = readiness
-        self._index = Absence("index", metrics, readiness)
-        self._broker = Absence("broker", metrics, readiness)
-        self._signer = ThreadPoolExecutor(1, "sign")
-        self._judge = ThreadPoolExecutor(1, "judge")
-        self._to_sign: asyncio.Queue[Batch] = asyncio.Queue(1)
-        self._to_judge: asyncio.Queue[Batch] = asyncio.Queue(1)
-        self._ahead = asyncio.Semaphore(AHEAD)
-        self._lanes = Lanes(under_way=settings.in_flight_batches)
+        self._index = Outage("index", metrics, readiness)
+        self._broker = Outage("broker", metrics, readiness)
+        self._prepare_thread = ThreadPoolExecutor(1, "prepare")
+        self._judge_thread = ThreadPoolExecutor(1, "judge")
+        self._polled: asyncio.Queue[Polled] = asyncio.Queue(1)
+        self._prepared: asyncio.Queue[Prepared] = asyncio.Queue(1)
+        self._unjudged = asyncio.Semaphore(UNJUDGED_BATCHES)  # held by a batch from its poll until it is being judged
+        self._tracker = PartitionTracker(max_batches=settings.in_flight_batches)
         self._consumer: Any = None
-        self._outbox: Outbox | None = None
+        self._delivery: Delivery | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop, then finish what is under way, within bounds. ConfigError: it cannot begin."""
+        """Work until `stop` is set, then finish the batches in flight, within bounds. ConfigError: it cannot start."""
         stopping = asyncio.ensure_future(stop.wait())
         try:
-            await self._unless(stopping, self._open_index())
-            await self._unless(stopping, self._join())
+            await self._unless_stopped(stopping, self._open_index())
+            await self._unless_stopped(stopping, self._join())
             self._metrics.log_started(group=self._kafka.group, delivery=self._settings.delivery)
             async with asyncio.TaskGroup() as tasks:
-                stages = [tasks.create_task(one) for one in (self._poll(stop), self._prepare(), self._judge_all())]
-                stages += [tasks.create_task(one) for one in (self.outbox.run(), self._watch_lag())]
+                stages = (
+                    self._poll(stop),
+                    self._prepare(),
+                    self._judge(),
+                    self.delivery.run(),  # commits too
+                    self._report_lag(),
+                )
+                running = [tasks.create_task(stage) for stage in stages]
                 await stopping
-                self._metrics.log_stopping("told to")
+                self._metrics.log_stopping("stop requested")
                 self._readiness.set("consumer", "stopping")
                 await self._drain()
-                for stage in stages:
-                    stage.cancel()
+                for task in running:
+                    task.cancel()
         except Stopped:
             pass
         except BaseExceptionGroup as group:
-            raise _first(group) from None  # of the stage that failed; the others were ended for its sake
+            raise _first_error(group) from None  # that of the stage that failed: the others were cancelled after it
         finally:
             stopping.cancel()
             await self._close()
 
     @property
-    def outbox(self) -> Outbox:
-        if self._outbox is None:
-            raise RuntimeError("the worker has not joined")
-        return self._outbox
+    def delivery(self) -> Delivery:
+        if self._delivery is None:
+            raise RuntimeError("the worker has not joined the group")
+        return self._delivery
 
-    async def _unless(self, stopping: asyncio.Future[Any], begun: Any) -> None:
-        """Begin, unless told to stop meanwhile."""
-        task = asyncio.ensure_future(begun)
+    async def _unless_stopped(self, stopping: asyncio.Future[Any], call: Coroutine[Any, Any, None]) -> None:
+        """Run a call that may retry for long. Stopped: the worker was stopped before it returned."""
+        task = asyncio.ensure_future(call)
         await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             task.cancel()
@@ -117,18 +124,18 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             raise Stopped
         task.result()
 
-    # Beginning and ending
+    # 1 Join: the index first, so that no partition is assigned to a worker that cannot judge
 
     async def _open_index(self) -> None:
         backoff = Backoff()
         while True:
             try:
-                await self._on(self._judge, self._desk.open)
+                await self._in_thread(self._judge_thread, self._processor.open)
             except Unavailable as exc:
-                self._index.noted(exc.code, str(exc))
-                await backoff.wait()
+                self._index.failed(exc.code, str(exc))
+                await asyncio.sleep(backoff.next_seconds())
             else:
-                self._index.over()
+                self._index.recovered()
                 return
 
     async def _join(self) -> None:
@@ -139,169 +146,180 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             consumer = AIOKafkaConsumer(**consumer_options(self._kafka, rebalance_seconds=rebalance))
             try:
                 await start_client(self._kafka, consumer)
-                await self._find_topics(consumer)
+                await self._require_topics(consumer)
             except BaseException as exc:
                 await stop_client(self._kafka, consumer.stop)
                 if not isinstance(exc, Unavailable):
                     raise
-                self._broker.noted(exc.code, str(exc))
-                await backoff.wait()
+                self._broker.failed(exc.code, str(exc))
+                await asyncio.sleep(backoff.next_seconds())
             else:
                 break
-        self._broker.over()
+        self._broker.recovered()
         self._consumer = consumer
-        sender = Sender(
-            self._kafka,
-            consumer,
-            self._lanes,
-            self._metrics,
-            self._broker,
-            tell=self._desk.tell,
-            too_large=self._desk.too_large,
-        )
-        self._outbox = ExactlyOnce(sender) if self._settings.delivery == "exactly_once" else AtLeastOnce(sender)
+        sender = Sender(self._kafka, consumer, self._tracker, self._metrics, self._broker)
+        self._delivery = ExactlyOnce(sender) if self._settings.delivery == "exactly_once" else AtLeastOnce(sender)
         consumer.subscribe(list(self._kafka.topics.check_ins), listener=self)
 
-    async def _find_topics(self, consumer: Any) -> None:
-        """A topic that is not there would be waited for without a word."""
-        there = await retry_call(self._kafka, consumer.topics)
+    async def _require_topics(self, consumer: Any) -> None:
+        """ConfigError: a topic does not exist. Without this check the library would wait for it in silence."""
+        existing = await retry_call(self._kafka, consumer.topics)
         topics = self._kafka.topics
-        needed = (*topics.check_ins, topics.verdicts, topics.dead_letters, topics.accepted, topics.quarantine)
-        missing = sorted({topic for topic in needed if topic is not None} - set(there))
+        required = (*topics.check_ins, topics.verdicts, topics.dead_letters, topics.accepted, topics.quarantine)
+        missing = sorted({topic for topic in required if topic is not None} - set(existing))
         if missing:
             raise ConfigError(
                 f"kafka: {self._kafka.brokers} has no topic {', '.join(missing)}, or does not show it to this user: "
                 "make it with `gate topics create`"
             )
 
-    async def _drain(self) -> None:
-        """Finish what is under way, commit, and let go of the partitions; all of it bounded."""
-        seconds = 0.0 if self._index.now or self._broker.now else self._settings.drain_seconds
-        await self._lanes.quiet(None, seconds)
-        await self.outbox.settled(seconds)
-
-    async def _close(self) -> None:
-        held = [lane.partition for lane in self._lanes.held()]
-        self._lanes.revoke(held)
-        if self._outbox is not None:
-            self._outbox.revoked(held)
-            await self._outbox.close()
-        if self._consumer is not None:
-            await stop_client(self._kafka, self._consumer.stop)
-        with suppress(Exception):
-            await with_timeout(self._on(self._judge, self._desk.close), self._kafka.request_timeout_seconds)
-        for executor in (self._signer, self._judge):
-            executor.shutdown(wait=False, cancel_futures=True)
-        self._metrics.log_stopped()
-
     # Partitions come and go
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        """Deliver what is under way for them before somebody else takes over, if that can be done at all."""
-        if revoked and not self._index.now and not self._broker.now:
-            await self._lanes.quiet(revoked, self._settings.drain_seconds)
-            await self.outbox.settled(self._settings.drain_seconds)
-        self._lanes.revoke(revoked)
-        self.outbox.revoked(revoked)
+        """Deliver the batches in flight for them before another worker takes over, if that is possible at all."""
+        if revoked and not self._index.active and not self._broker.active:
+            await self._tracker.wait_drained(revoked, self._settings.drain_seconds)
+            await self.delivery.wait_committed(self._settings.drain_seconds)
+        self._tracker.revoke(revoked)
+        self.delivery.on_revoked(revoked)
         if revoked:
             self._metrics.record_revoked([tuple(partition) for partition in revoked])
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        self._lanes.assign(assigned, shut=self._settings.delivery == "exactly_once")
-        self.outbox.assigned(assigned)
+        self._tracker.assign(assigned, paused=self._settings.delivery == "exactly_once")
+        self.delivery.on_assigned(assigned)
         self._metrics.record_assigned([tuple(partition) for partition in assigned])
         self._readiness.set("consumer", None)
 
-    # Stages
+    # 2 Poll
 
     async def _poll(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            if not await self._lanes.room(POLL_SECONDS) or not await self._free(POLL_SECONDS):
+            if not await self._tracker.wait_for_room(POLL_SECONDS) or not await self._wait_judge_free(POLL_SECONDS):
                 await self._stay_in_group()
                 continue
-            epochs = self._lanes.epochs()
-            polled = await self._polled(POLL_SECONDS)
-            good = self._lanes.admit(polled, epochs, self._consumer)
-            for piece in cut(good, documents=self._limits.batch_documents, nbytes=self._settings.batch_bytes):
-                while not await self._free(POLL_SECONDS):
+            epochs = self._tracker.epochs()
+            polled = self._tracker.accept(await self._poll_records(POLL_SECONDS), epochs, self._consumer)
+            for piece in cut_polled(
+                polled, max_records=self._limits.batch_documents, max_bytes=self._settings.batch_bytes
+            ):
+                while not await self._wait_judge_free(POLL_SECONDS):
                     await self._stay_in_group()
-                await self._ahead.acquire()
-                await self._to_sign.put(self._lanes.begin(piece, epochs))
+                await self._unjudged.acquire()
+                await self._polled.put(self._tracker.start_batch(piece, epochs))
 
-    async def _polled(self, seconds: float) -> dict[TopicPartition, list[Record]]:
+    async def _poll_records(self, seconds: float) -> PolledRecords:
+        """What the broker has; nothing where it does not answer."""
         try:
-            polled: dict[TopicPartition, list[Record]] = await self._consumer.getmany(
+            polled: PolledRecords = await self._consumer.getmany(
                 timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
             )
         except Exception as exc:
             if action_for(exc) is Action.FATAL:
                 raise translate_error(exc, self._kafka) from exc
-            self._broker.noted(error_name(exc))
+            self._broker.failed(error_name(exc))
             await asyncio.sleep(POLL_SECONDS)
             return {}
         return polled
 
-    async def _free(self, seconds: float) -> bool:
-        """Wait until the judge has taken on what was cut before: what comes in until then is one batch."""
+    async def _wait_judge_free(self, seconds: float) -> bool:
+        """Whether no batch waits to be judged, after at most so many seconds: what arrives until then is one batch."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._ahead.acquire()
-                self._ahead.release()
+                await self._unjudged.acquire()
+                self._unjudged.release()
                 return True
         return False
 
     async def _stay_in_group(self) -> None:
-        """Ask for nothing, so that the group sees that this worker is alive while it cannot take on more."""
-        shut = set(self._consumer.paused())
-        opened = [partition for partition in self._consumer.assignment() if partition not in shut]
-        self._consumer.pause(*opened)
+        """Poll for nothing: a member that does not poll while it has no room for more would be removed."""
+        paused = set(self._consumer.paused())
+        reading = [partition for partition in self._consumer.assignment() if partition not in paused]
+        self._consumer.pause(*reading)
         try:
-            await self._polled(0)
+            await self._poll_records(0)
         finally:
-            held = self._consumer.assignment()
-            lanes = {lane.partition for lane in self._lanes.held() if lane.open}
-            self._consumer.resume(*(partition for partition in opened if partition in held and partition in lanes))
+            assigned = self._consumer.assignment()
+            resumable = {state.partition for state in self._tracker.assigned() if not state.paused}
+            self._consumer.resume(*(one for one in reading if one in assigned and one in resumable))
+
+    # 3 Prepare
 
     async def _prepare(self) -> None:
         while True:
-            batch = await self._to_sign.get()
-            if self._lanes.drop_stale(batch):
-                await self._to_judge.put(await self._on(self._signer, partial(self._desk.prepare, batch)))
+            polled = await self._polled.get()
+            if self._tracker.drop_stale(polled.slices):
+                prepare = partial(self._processor.prepare, polled)
+                await self._prepared.put(await self._in_thread(self._prepare_thread, prepare))
             else:
-                self._ahead.release()
+                self._unjudged.release()
 
-    async def _judge_all(self) -> None:
+    # 4 Judge, 5 deliver and 6 commit
+
+    async def _judge(self) -> None:
         backoff = Backoff()
         while True:
-            batch = await self._to_judge.get()
-            self._ahead.release()
-            while self._lanes.drop_stale(batch):
-                try:
-                    await self._on(self._judge, partial(self._desk.judge, batch))
-                except Unavailable as exc:
-                    self._index.noted(exc.code, str(exc))
-                    await backoff.wait()
-                    continue
-                if self._desk.was_checked(batch):
-                    self._index.over()
-                    backoff.reset()
-                else:
-                    self._index.noted("unchecked")
-                await self.outbox.put(batch)
-                break
+            prepared = await self._prepared.get()
+            self._unjudged.release()
+            while self._tracker.drop_stale(prepared.polled.slices):
+                judged = await self._judge_once(prepared)
+                if judged is not None:
+                    if judged.checked:
+                        backoff.reset()
+                    await self.delivery.put(judged)
+                    break
+                await asyncio.sleep(backoff.next_seconds())
 
-    async def _watch_lag(self) -> None:
+    async def _judge_once(self, prepared: Prepared) -> Judged | None:
+        """None: the index is unavailable."""
+        try:
+            judged = await self._in_thread(self._judge_thread, partial(self._processor.judge, prepared))
+        except Unavailable as exc:
+            self._index.failed(exc.code, str(exc))
+            return None
+        if judged.checked:
+            self._index.recovered()
+        else:
+            self._index.failed("unchecked")
+        return judged
+
+    async def _report_lag(self) -> None:
         while True:
             await asyncio.sleep(LAG_SECONDS)
-            for lane in self._lanes.held():
-                end = self._consumer.highwater(lane.partition)
-                if end is not None and lane.goes_back_to is not None:
-                    topic, partition = lane.partition
-                    self._metrics.set_lag(topic, partition, max(end - lane.goes_back_to, 0))
+            for state in self._tracker.assigned():
+                end = self._consumer.highwater(state.partition)
+                if end is not None and state.resume_offset is not None:
+                    topic, partition = state.partition
+                    self._metrics.set_lag(topic, partition, max(end - state.resume_offset, 0))
 
-    async def _on(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(executor, work)
+    # Stop
+
+    async def _drain(self) -> None:
+        """Finish and commit the batches in flight, where index and broker are available."""
+        seconds = 0.0 if self._index.active or self._broker.active else self._settings.drain_seconds
+        await self._tracker.wait_drained(None, seconds)
+        await self.delivery.wait_committed(seconds)
+
+    async def _close(self) -> None:
+        """Give up the partitions, leave the group, and close the index; each within a time limit."""
+        assigned = [state.partition for state in self._tracker.assigned()]
+        self._tracker.revoke(assigned)
+        if self._delivery is not None:
+            self._delivery.on_revoked(assigned)
+            await self._delivery.close()
+        if self._consumer is not None:
+            await stop_client(self._kafka, self._consumer.stop)
+        with suppress(Exception):
+            await with_timeout(
+                self._in_thread(self._judge_thread, self._processor.close), self._kafka.request_timeout_seconds
+            )
+        for thread in (self._prepare_thread, self._judge_thread):
+            thread.shutdown(wait=False, cancel_futures=True)
+        self._metrics.log_stopped()
+
+    async def _in_thread(self, thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(thread, work)
 
 
-def _first(error: BaseException) -> BaseException:
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+def _first_error(error: BaseException) -> BaseException:
+    return _first_error(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

@@ -39,7 +39,7 @@ def test_while_the_index_is_away_the_gate_waits_stays_in_the_group_and_says_so(
     own_redis.stop()
     on.send(numbered(20))
     reasons = worker.until_ready(ready=False)
-    assert reasons["index"].startswith("away")
+    assert reasons["index"].startswith("unavailable")
     time.sleep(SESSION_SECONDS * 1.5)  # longer than a worker may be silent
     own_redis.start()
     assert len(on.verdicts(20)) == 20

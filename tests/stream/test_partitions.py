@@ -1,148 +1,144 @@
-"""What is under way for a partition counts until the partition is given away or read anew, and not a moment longer."""
+"""A batch is in flight for a partition until the partition is revoked or rewound, and no longer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from aiokafka import TopicPartition
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gate.stream.partitions import Lanes
-from gate.stream.processor import cut
+from gate.stream.batch import PartitionAnswers, PartitionSlice, Polled
+from gate.stream.partitions import PartitionTracker
+from tests.stream.fake_records import fake_records
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-@dataclass
-class Record:
-    offset: int
-    value: bytes = b"12345"
+class FakeConsumer:
+    """Keeps where it was asked to read."""
 
-
-def records(first: int, count: int = 2) -> list[Any]:
-    return [Record(first + n) for n in range(count)]
-
-
-class Consumer:
     def __init__(self) -> None:
-        self.sought: list[tuple[TopicPartition, int]] = []
+        self.seeks: list[tuple[TopicPartition, int]] = []
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        self.sought.append((partition, offset))
+        self.seeks.append((partition, offset))
 
 
-def run(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(story)
+@pytest.fixture
+def consumer() -> Any:
+    return FakeConsumer()
 
 
-def test_a_part_counts_until_its_partition_is_given_away() -> None:
-    async def story() -> None:
-        lanes = Lanes(under_way=2)
-        lanes.assign([A, B], shut=False)
-        batch = lanes.begin({A: records(0), B: records(5)}, lanes.epochs())
-        lanes.revoke([A])
-        assert [part.partition for part in lanes.drop_stale(batch)] == [B]
-        lanes.assign([A], shut=False)  # it comes back, and begins anew
-        assert [part.partition for part in lanes.drop_stale(batch)] == [B]
-
-    run(story())
+def tracker_of(*partitions: TopicPartition, max_batches: int = 3, paused: bool = False) -> PartitionTracker:
+    tracker = PartitionTracker(max_batches=max_batches)
+    tracker.assign(partitions, paused=paused)
+    return tracker
 
 
-def test_after_going_back_what_was_under_way_is_dropped_and_reading_begins_behind_what_was_delivered() -> None:
-    async def story() -> None:
-        lanes, consumer = Lanes(under_way=3), Consumer()
-        as_any: Any = consumer
-        lanes.assign([A], shut=False)
-        epochs = lanes.epochs()
-        assert lanes.admit({A: records(10)}, epochs, as_any)
-        first = lanes.begin({A: records(10)}, epochs)
-        second = lanes.begin({A: records(12)}, epochs)
-        lanes.delivered(first.parts.values())
-        lane = lanes.lane(A)
-        assert lane is not None
-        lanes.go_back(lane, as_any)
-        assert consumer.sought == [(A, 12)]
-        assert lanes.drop_stale(second) == []
-        assert lanes.has_room()
-
-    run(story())
+def start(tracker: PartitionTracker, offsets: dict[TopicPartition, int]) -> Polled:
+    """A batch of two records of each of these partitions."""
+    return tracker.start_batch(
+        {partition: fake_records(first) for partition, first in offsets.items()}, tracker.epochs()
+    )
 
 
-def test_records_polled_across_a_change_are_read_again_not_skipped() -> None:
-    async def story() -> None:
-        lanes, consumer = Lanes(under_way=3), Consumer()
-        as_any: Any = consumer
-        before = lanes.epochs()  # the poll began before the partition was assigned
-        lanes.assign([A], shut=False)
-        assert lanes.admit({A: records(7)}, before, as_any) == {}
-        assert consumer.sought == [(A, 7)]
-        assert lanes.admit({B: records(0)}, before, as_any) == {}  # of a partition that is not held
-
-    run(story())
+def delivered(partition_slice: PartitionSlice) -> list[PartitionAnswers]:
+    return [
+        PartitionAnswers(
+            slice=partition_slice, outgoing=(), verdicts=(), sources=(), checked_in_at=(), arrived_at=0.0, reasons=()
+        )
+    ]
 
 
-def test_a_shut_lane_takes_nothing_until_it_is_opened() -> None:
-    async def story() -> None:
-        lanes, consumer = Lanes(under_way=3), Consumer()
-        as_any: Any = consumer
-        lanes.assign([A], shut=True)
-        epochs = lanes.epochs()
-        assert lanes.admit({A: records(7)}, epochs, as_any) == {}
-        lane = lanes.lane(A)
-        assert lane is not None
-        lane.open = True
-        assert lanes.admit({A: records(7)}, epochs, as_any)
-
-    run(story())
+def test_a_slice_is_stale_once_its_partition_is_revoked_even_if_it_is_assigned_again() -> None:
+    tracker = tracker_of(A, B)
+    polled = start(tracker, {A: 0, B: 5})
+    tracker.revoke([A])
+    assert [one.partition for one in tracker.drop_stale(polled.slices)] == [B]
+    tracker.assign([A], paused=False)
+    assert [one.partition for one in tracker.drop_stale(polled.slices)] == [B]
 
 
-def test_there_is_room_again_when_a_batch_is_settled_in_all_its_parts() -> None:
-    async def story() -> None:
-        lanes = Lanes(under_way=1)
-        lanes.assign([A, B], shut=False)
-        batch = lanes.begin({A: records(0), B: records(0)}, lanes.epochs())
-        waiting = asyncio.create_task(lanes.room(5))
-        lanes.delivered([batch.parts[A]])
-        await asyncio.sleep(0)
-        assert not lanes.has_room()
-        lanes.settle(batch.parts[B])
-        assert await waiting
-
-    run(story())
+def test_a_rewind_drops_what_is_in_flight_and_resumes_behind_what_was_delivered(consumer: Any) -> None:
+    tracker = tracker_of(A)
+    assert tracker.accept({A: fake_records(10)}, tracker.epochs(), consumer)
+    first, second = start(tracker, {A: 10}), start(tracker, {A: 12})
+    tracker.mark_delivered(delivered(first.slices[0]))
+    state = tracker.state(A)
+    assert state is not None
+    tracker.rewind(state, consumer)
+    assert consumer.seeks == [(A, 12)]
+    assert tracker.drop_stale(second.slices) == []
+    assert tracker.has_room()
 
 
-def test_quiet_is_told_of_the_partitions_that_were_asked_for() -> None:
-    async def story() -> None:
-        lanes = Lanes(under_way=5)
-        lanes.assign([A, B], shut=False)
-        batch = lanes.begin({A: records(0)}, lanes.epochs())
-        assert await lanes.quiet([B], 1)
-        assert not await lanes.quiet([A], 0.01)
-        lanes.revoke([A])
-        assert await lanes.quiet(None, 1)
-        assert lanes.drop_stale(batch) == []
-
-    run(story())
+def test_records_that_were_polled_before_an_assignment_are_polled_again_not_skipped(consumer: Any) -> None:
+    tracker = PartitionTracker(max_batches=3)
+    epochs = tracker.epochs()  # the poll starts
+    tracker.assign([A], paused=False)
+    assert tracker.accept({A: fake_records(7)}, epochs, consumer) == {}
+    assert consumer.seeks == [(A, 7)]
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=12), max_size=4), st.integers(1, 5), st.integers(1, 60)
-)
-def test_cut_keeps_every_record_in_order_within_the_bounds(sizes: list[list[int]], documents: int, nbytes: int) -> None:
-    polled: Any = {
-        TopicPartition("t", number): [Record(offset, bytes(size)) for offset, size in enumerate(found)]
-        for number, found in enumerate(sizes)
-    }
-    pieces = list(cut(polled, documents=documents, nbytes=nbytes))
-    again: dict[TopicPartition, list[Any]] = {}
-    for piece in pieces:
-        held: list[Any] = [record for found in piece.values() for record in found]
-        assert 0 < len(held) <= documents
-        assert len(held) == 1 or sum(len(record.value) for record in held) <= nbytes
-        for partition, found in piece.items():
-            again.setdefault(partition, []).extend(found)
-    assert again == polled
+def test_records_of_a_partition_that_is_not_assigned_are_dropped(consumer: Any) -> None:
+    tracker = tracker_of(A)
+    assert tracker.accept({B: fake_records(0)}, {B: 1}, consumer) == {}
+    assert consumer.seeks == []
+
+
+def test_records_of_a_paused_partition_are_not_accepted_until_it_is_resumed(consumer: Any) -> None:
+    tracker = tracker_of(A, paused=True)
+    assert tracker.accept({A: fake_records(7)}, tracker.epochs(), consumer) == {}
+    state = tracker.state(A)
+    assert state is not None
+    state.paused = False
+    assert tracker.accept({A: fake_records(7)}, tracker.epochs(), consumer)
+
+
+def test_a_batch_knows_the_positions_of_each_partition_and_where_to_resume_behind_them() -> None:
+    polled = start(tracker_of(A, B), {A: 3, B: 8})
+    assert [(one.partition, one.positions, one.next_offset) for one in polled.slices] == [
+        (A, range(2), 5),
+        (B, range(2, 4), 10),
+    ]
+    assert [record.offset for record in polled.records] == [3, 4, 8, 9]
+
+
+def test_refused_offsets_go_with_the_next_batch_until_they_are_delivered() -> None:
+    tracker = tracker_of(A, B)
+    tracker.mark_refused({A: {0, 5}, TopicPartition("t", 9): {1}})
+    tracker.mark_refused({A: {1}})
+    first = start(tracker, {A: 0, B: 0})
+    assert [one.refused for one in first.slices] == [{0, 1, 5}, frozenset()]
+    tracker.mark_delivered(delivered(first.slices[0]))
+    assert start(tracker, {A: 2}).slices[0].refused == {5}
+
+
+def test_a_partition_that_was_revoked_comes_back_without_refused_offsets() -> None:
+    tracker = tracker_of(A)
+    tracker.mark_refused({A: {0}})
+    tracker.revoke([A])
+    tracker.assign([A], paused=False)
+    assert start(tracker, {A: 0}).slices[0].refused == frozenset()
+
+
+async def test_there_is_room_again_when_every_slice_of_a_batch_is_finished() -> None:
+    tracker = tracker_of(A, B, max_batches=1)
+    of_a, of_b = start(tracker, {A: 0, B: 0}).slices
+    waiting = asyncio.create_task(tracker.wait_for_room(5))
+    tracker.mark_delivered(delivered(of_a))
+    await asyncio.sleep(0)
+    assert not tracker.has_room()
+    tracker.finish(of_b)
+    assert await waiting
+
+
+async def test_only_the_partitions_that_are_asked_for_have_to_be_drained() -> None:
+    tracker = tracker_of(A, B)
+    polled = start(tracker, {A: 0})
+    assert await tracker.wait_drained([B], 1)
+    assert not await tracker.wait_drained([A], 0.01)
+    tracker.revoke([A])
+    assert await tracker.wait_drained(None, 1)
+    assert tracker.drop_stale(polled.slices) == []

@@ -1,204 +1,187 @@
-"""A batch at the desk: decoded and signed by one thread, judged by another, answered in the order of its records."""
+"""A batch is decoded and signed, judged, and answered in the order of its records."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 from aiokafka import TopicPartition
 
 from gate.api import Gate
+from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
-from gate.model import CheckIn, Verdict
-from gate.pipeline import SignedBatch
-from gate.stream.processor import Batch, Desk, batch_of
+from gate.model import CheckIn
+from gate.pipeline import Deletes, Signer
+from gate.stream.batch import Judged, SignedCheckIns
+from gate.stream.partitions import PartitionTracker
+from gate.stream.processor import BatchProcessor, Judge
 from gate.stream.settings import Topics
+from tests.stream.fake_records import PARTITION, TEXT, check_in_records, polled_batch
+from tests.stream.flaky_gate import FlakyGate
 
-P = TopicPartition("in", 0)
-TEXT = "The ferry leaves at six in the morning and returns in the evening, weather and the tide permitting, every day."
-
-
-@dataclass
-class Record:
-    offset: int
-    value: bytes | None
-    key: bytes | None = b"k"
-    topic: str = "in"
-    partition: int = 0
-    timestamp: int = 1
-    headers: tuple[tuple[str, bytes], ...] = ()
-    serialized_value_size: int = 0
+Policy = Literal["wait", "pass_unchecked"]
 
 
-class Moody(Gate):
-    """A gate whose index is away for as many calls as it is told."""
-
-    away = 0
-    entered = 0
-
-    def check_in_signed(self, signed: SignedBatch) -> list[Verdict]:
-        self._maybe_away()
-        self.entered += 1
-        return super().check_in_signed(signed)
-
-    def delete(self, document_ids: Sequence[str]) -> list[bool]:
-        self._maybe_away()
-        return super().delete(document_ids)
-
-    def _maybe_away(self) -> None:
-        if self.away:
-            self.away -= 1
-            raise Unavailable("away")
-
-
-def desk(gate: Gate, when_away: Literal["wait", "pass_unchecked"] = "wait", *, accepted: str | None = None) -> Desk:
-    made = Desk(
-        Gate(),
-        lambda: gate,
-        limits=Limits(max_document_chars=10_000),
+def processor_on(
+    open_judge: Callable[[], Judge], on_index_unavailable: Policy = "wait", *, accepted: str | None = None
+) -> BatchProcessor:
+    limits = Limits(max_document_chars=10_000)
+    return BatchProcessor(
+        Signer(BUILT_IN["standard"], limits=limits),
+        open_judge,
+        limits=limits,
         topics=Topics(verdicts="v", dead_letters="d", accepted=accepted),
-        on_index_unavailable=when_away,
+        on_index_unavailable=on_index_unavailable,
         content_root=None,
         metrics=WorkerMetrics(),
     )
-    made.open()
-    return made
 
 
-def batch(*values: bytes | str | None) -> Batch:
-    """Strings are document ids of check-ins of one text, None is a tombstone of "a"."""
-    records: list[Any] = []
-    for offset, value in enumerate(values):
-        raw = json.dumps({"document_id": value, "text": TEXT}).encode() if isinstance(value, str) else value
-        records.append(Record(offset, raw, key=b"a"))
-    return batch_of({P: records}, {P: 1})
+def answers_in(judged: Judged) -> list[tuple[str, str]]:
+    """The topic of each answer, and its reason, or its document and relation."""
+    return [
+        (topic, value.get("reason") or f"{value['document_id']} {value['relation']}")
+        for topic, value in outgoing_values(judged)
+    ]
 
 
-def told(done: Batch) -> list[tuple[str, str]]:
-    """The topic of each answer, and the document or the reason in it."""
-    found = []
-    for one in done.parts[P].outgoing:
-        value = json.loads(one.value or b"")
-        found.append((one.topic, value.get("reason") or f"{value['document_id']} {value['relation']}"))
-    return found
+def outgoing_values(judged: Judged) -> list[tuple[str, dict[str, Any]]]:
+    [answers] = judged.answers
+    return [(record.topic, json.loads(record.value or b"")) for record in answers.outgoing]
 
 
 def test_answers_come_in_the_order_of_the_records() -> None:
-    at = desk(Gate())
-    done = at.judge(at.prepare(batch("a", b"{", "b", b"[]", "c")))
-    assert told(done) == [("v", "a new"), ("d", "bad_json"), ("v", "b exact"), ("d", "bad_json"), ("v", "c exact")]
+    processor = processor_on(Gate)
+    judged = processor.judge(processor.prepare(polled_batch("a", b"{", "b", b"[]", "c")))
+    assert answers_in(judged) == [
+        ("v", "a new"),
+        ("d", "bad_json"),
+        ("v", "b exact"),
+        ("d", "bad_json"),
+        ("v", "c exact"),
+    ]
+
+
+def test_each_partition_gets_the_answers_to_its_own_records() -> None:
+    other = TopicPartition("in", 1)
+    tracker = PartitionTracker(max_batches=1)
+    tracker.assign([PARTITION, other], paused=False)
+    records = {PARTITION: check_in_records("a", b"{"), other: check_in_records("b")}
+    processor = processor_on(Gate)
+    judged = processor.judge(processor.prepare(tracker.start_batch(records, tracker.epochs())))
+    found = {one.slice.partition: [record.topic for record in one.outgoing] for one in judged.answers}
+    assert found == {PARTITION: ["v", "d"], other: ["v"]}
 
 
 def test_a_delete_divides_a_batch() -> None:
-    at = desk(Gate())
-    prepared = at.prepare(batch("a", None, None, "b"))
-    assert len(prepared.steps) == 3
-    assert told(at.judge(prepared)) == [("v", "a new"), ("v", "b new")]
+    processor = processor_on(Gate)
+    prepared = processor.prepare(polled_batch("a", None, None, "b"))
+    assert [type(step) for step in prepared.steps] == [SignedCheckIns, Deletes, SignedCheckIns]
+    assert answers_in(processor.judge(prepared)) == [("v", "a new"), ("v", "b new")]
 
 
-def test_a_document_that_the_gate_does_not_admit_is_rejected_by_itself() -> None:
-    at = desk(Gate())
-    long = json.dumps({"document_id": "long", "text": "ﬃ" * 9_000}).encode()  # grows beyond the limit when folded
-    done = at.judge(at.prepare(batch(long, "a")))
-    assert told(done) == [("d", "too_large"), ("v", "a new")]
+def test_a_document_that_grows_beyond_the_limit_when_it_is_folded_is_rejected_alone() -> None:
+    processor = processor_on(Gate)
+    long = json.dumps({"document_id": "long", "text": "ﬃ" * 9_000}).encode()
+    judged = processor.judge(processor.prepare(polled_batch(long, "a")))
+    assert answers_in(judged) == [("d", "too_large"), ("v", "a new")]
 
 
-def test_what_was_done_before_the_index_went_away_is_not_done_again() -> None:
-    gate = Moody()
-    at = desk(gate)
-    prepared = at.prepare(batch("a", None, "b"))
-    gate.away = 0
-    step = gate.delete
-
-    def delete_once_away(document_ids: Sequence[str]) -> list[bool]:
-        gate.delete = step  # type: ignore[method-assign]
-        raise Unavailable("away")
-
-    gate.delete = delete_once_away  # type: ignore[method-assign]
+def test_steps_before_the_one_that_failed_are_not_repeated_by_the_retry() -> None:
+    gate = FlakyGate()
+    gate.failing_calls = (2,)  # the delete
+    processor = processor_on(lambda: gate)
+    prepared = processor.prepare(polled_batch("a", None, "b"))
     with pytest.raises(Unavailable):
-        at.judge(prepared)
-    assert gate.entered == 1
-    assert told(at.judge(prepared)) == [("v", "a new"), ("v", "b new")]
-    assert gate.entered == 2
-    assert at.was_checked(prepared)
+        processor.judge(prepared)
+    assert gate.checked_in == 1
+    judged = processor.judge(prepared)
+    assert answers_in(judged) == [("v", "a new"), ("v", "b new")]
+    assert gate.checked_in == 2
+    assert judged.checked
 
 
-def test_where_documents_may_pass_they_pass_unchecked_and_deletes_are_kept_for_later() -> None:
-    gate = Moody()
-    at = desk(gate, "pass_unchecked")
-    prepared = at.prepare(batch("a", None, "b"))
-    gate.away = 3
-    done = at.judge(prepared)
-    assert told(done) == [("v", "a new"), ("d", "index_unavailable"), ("v", "b new")]
-    assert not at.was_checked(done)
-    verdicts = [json.loads(one.value or b"") for one in done.parts[P].outgoing if one.topic == "v"]
-    assert [one["degraded"] for one in verdicts] == [["unchecked"]] * 2
-    again = at.judge(at.prepare(batch("a")))
-    [checked] = [json.loads(one.value or b"") for one in again.parts[P].outgoing]
+def test_a_batch_that_follows_one_that_was_given_up_starts_at_its_own_first_step() -> None:
+    gate = FlakyGate()
+    gate.failing_calls = (2,)
+    processor = processor_on(lambda: gate)
+    with pytest.raises(Unavailable):
+        processor.judge(processor.prepare(polled_batch("a", None)))
+    assert answers_in(processor.judge(processor.prepare(polled_batch("b", "c")))) == [
+        ("v", "b exact"),
+        ("v", "c exact"),
+    ]
+
+
+def test_judging_leaves_the_prepared_batch_as_it_is() -> None:
+    processor = processor_on(Gate)
+    prepared = processor.prepare(polled_batch("a", b"{", "b"))
+    first, second = processor.judge(prepared), processor.judge(prepared)
+    assert first.answers == second.answers
+
+
+def test_with_pass_unchecked_documents_pass_and_deletes_are_dead_lettered_while_the_index_is_unavailable() -> None:
+    gate = FlakyGate()
+    gate.failing_calls = (1, 2, 3)
+    processor = processor_on(lambda: gate, "pass_unchecked")
+    judged = processor.judge(processor.prepare(polled_batch("a", None, "b")))
+    assert answers_in(judged) == [("v", "a new"), ("d", "index_unavailable"), ("v", "b new")]
+    assert not judged.checked
+    verdicts = [value for topic, value in outgoing_values(judged) if topic == "v"]
+    assert [verdict["degraded"] for verdict in verdicts] == [["unchecked"]] * 2
+    [(_, checked)] = outgoing_values(processor.judge(processor.prepare(polled_batch("a"))))
     assert checked["verdict_id"] != verdicts[0]["verdict_id"]
 
 
-@pytest.mark.parametrize("when_away", ["wait", "pass_unchecked"])
-def test_an_index_that_is_away_from_the_start_is_waited_for_or_not_as_it_is_set(
-    when_away: Literal["wait", "pass_unchecked"],
+@pytest.mark.parametrize("on_index_unavailable", ["wait", "pass_unchecked"])
+def test_an_index_that_is_unavailable_at_the_start_is_an_error_only_where_it_is_waited_for(
+    on_index_unavailable: Policy,
 ) -> None:
     def open_judge() -> Gate:
-        raise Unavailable("away")
+        raise Unavailable("the index is unavailable")
 
-    at = Desk(
-        Gate(),
-        open_judge,
-        limits=Limits(),
-        topics=Topics(),
-        on_index_unavailable=when_away,
-        content_root=None,
-        metrics=WorkerMetrics(),
-    )
-    if when_away == "wait":
+    processor = processor_on(open_judge, on_index_unavailable)
+    if on_index_unavailable == "wait":
         with pytest.raises(Unavailable):
-            at.open()
+            processor.open()
     else:
-        at.open()
-        assert told(at.judge(at.prepare(batch("a")))) == [("gate.verdicts", "a new")]
+        processor.open()
+        assert answers_in(processor.judge(processor.prepare(polled_batch("a")))) == [("v", "a new")]
 
 
-def test_what_is_known_to_be_too_large_is_answered_by_something_smaller() -> None:
-    at = desk(Gate(), accepted="accepted")
-    at.too_large = {("in", 0, 0), ("in", 0, 1)}
-    done = at.judge(at.prepare(batch("a", b"{", "b")))
-    assert told(done) == [("v", "a new"), ("d", "too_large_to_route"), ("d", "bad_json"), ("v", "b exact")]
-    assert not any(b"original" in (one.value or b"") for one in done.parts[P].outgoing)
-    at.tell(list(done.parts.values()))
-    assert not at.too_large  # delivered, so nobody will ask again
+def test_a_judge_is_opened_once_and_again_only_after_it_was_closed() -> None:
+    opened: list[Gate] = []
+
+    def open_judge() -> Gate:
+        opened.append(Gate())
+        return opened[-1]
+
+    processor = processor_on(open_judge)
+    processor.open()
+    processor.judge(processor.prepare(polled_batch("a")))
+    assert len(opened) == 1
+    processor.close()
+    processor.close()
+    processor.open()
+    assert len(opened) == 2
 
 
-def test_a_check_in_is_counted_when_it_is_acknowledged_and_only_then() -> None:
-    metrics = WorkerMetrics()
-    at = Desk(
-        Gate(),
-        Gate,
-        limits=Limits(),
-        topics=Topics(),
-        on_index_unavailable="wait",
-        content_root=None,
-        metrics=metrics,
-    )
-    at.open()
-    done = at.judge(at.prepare(batch("a", b"{")))
-    labels = {"relation": "new", "similar": "false", "profile": "standard@1", "source": "none"}
-    assert metrics.registry.get_sample_value("gate_verdicts_total", labels) is None
-    at.tell(list(done.parts.values()))
-    assert metrics.registry.get_sample_value("gate_verdicts_total", labels) == 1
-    assert metrics.registry.get_sample_value("gate_dead_letters_total", {"reason": "bad_json"}) == 1
+def test_records_whose_answers_were_refused_get_smaller_ones() -> None:
+    processor = processor_on(Gate, accepted="accepted")
+    judged = processor.judge(processor.prepare(polled_batch("a", b"{", "b", refused=(0, 1))))
+    assert answers_in(judged) == [("v", "a new"), ("d", "too_large_to_route"), ("d", "bad_json"), ("v", "b exact")]
+    assert not any("original" in value for _, value in outgoing_values(judged))
+    [answers] = judged.answers
+    assert answers.reasons == ("too_large_to_route", "bad_json")
 
 
-def test_a_batch_holds_what_the_gate_would_say_of_its_documents() -> None:
+def test_a_batch_gets_the_verdicts_that_the_gate_gives_on_its_documents() -> None:
     documents = [CheckIn(document_id=name, text=TEXT) for name in ("a", "b", "c")]
-    at = desk(Gate())
-    done = at.judge(at.prepare(batch("a", "b", "c")))
-    assert [done.verdicts[place] for place in range(3)] == Gate().check_in(documents)
+    processor = processor_on(Gate)
+    [answers] = processor.judge(processor.prepare(polled_batch("a", "b", "c"))).answers
+    assert list(answers.verdicts) == Gate().check_in(documents)
+    assert answers.slice.partition == PARTITION
