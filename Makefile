@@ -50,9 +50,11 @@ docs: .venv/.dev ## the site of the documentation, into site/; a broken link fai
 schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
 	$(BIN)/python schemas/generate.py
 
-boards: .venv/.runtime ## write the dashboards in deploy/ and docs/metrics.md anew
+boards: .venv/.runtime ## write the dashboards in deploy/ anew
 	$(BIN)/python deploy/grafana/generate.py
-	$(BIN)/python deploy/metrics.py
+
+reference: .venv/.dev ## write docs/reference/ anew from the code
+	$(BIN)/python -m docs.generate
 
 outputs: .venv/.dev servers kafka ## write the outputs of commands on all pages anew, from what the commands print
 	$(BIN)/python -m tests.docs.console_blocks $(PAGES)

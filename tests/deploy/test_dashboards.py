@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from deploy import metrics
 from deploy.grafana import generate
 from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, read_dashboard, read_yaml, rules, shown_expressions
@@ -91,9 +90,3 @@ def test_every_metric_is_shown_somewhere() -> None:
     asked = {expression for _, expression in shown_expressions()} | {rule["expr"] for rule in rules("record").values()}
     shown = {without_suffix(name, known) for expression in asked for name in named(expression)}
     assert known.keys() - shown == set()
-
-
-def test_the_page_of_metrics_tells_of_all_and_is_as_generated() -> None:
-    assert metrics.PAGE.read_text() == metrics.page(), "run: make boards"
-    for name, kind in known_metrics().items():
-        assert f"| `{name}` | {kind} |" in metrics.page()

@@ -1,0 +1,6 @@
+"""Write the pages of the reference anew: `make reference`."""
+
+from docs.generate.pages import FOLDER, PAGES
+
+for name, page in PAGES.items():
+    (FOLDER / name).write_text(page(), encoding="utf-8")

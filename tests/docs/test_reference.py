@@ -1,0 +1,94 @@
+"""The pages of the reference are what the code says, and leave nothing out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import gate
+from docs.generate import messages
+from docs.generate.pages import FOLDER, PAGES
+from gate.cli import main
+from gate.config.reference import DESCRIPTIONS
+from gate.model import Degraded, Relation
+from gate.wire import schemas
+
+
+def read(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_the_reference_is_as_generated(name: str) -> None:
+    assert read(name) == PAGES[name](), "run: make reference"
+
+
+def test_no_page_of_the_reference_is_left_of_a_subject_that_is_gone() -> None:
+    assert {page.name for page in FOLDER.glob("*.md")} == set(PAGES)
+
+
+def command_paths(command: click.Command, path: str) -> Iterator[str]:
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from command_paths(below, f"{path} {name}")
+
+
+@pytest.mark.parametrize("path", [path for path in command_paths(main, "gate") if path != "gate"])
+def test_every_command_has_a_heading(path: str) -> None:
+    assert f"# {path}\n" in read("command-line.md")
+
+
+@pytest.mark.parametrize("key", DESCRIPTIONS)
+def test_every_setting_is_on_the_page_with_its_variable(key: str) -> None:
+    assert f"`GATE_{key.replace('.', '_').upper()}`" in read("settings.md")
+
+
+def test_every_field_of_every_message_is_on_the_page() -> None:
+    page = read("messages.md")
+    for schema in schemas().values():
+        for definition in schema["$defs"].values():
+            for field in definition.get("properties", ()):
+                assert f"| `{field}` |" in page
+
+
+def test_every_relation_and_every_reason_of_a_degraded_verdict_is_described() -> None:
+    assert set(messages.RELATIONS) == set(Relation)
+    assert set(messages.DEGRADED) == set(Degraded)
+
+
+def test_every_reason_of_a_dead_letter_is_described() -> None:
+    raised, written = set[str](), set[str]()
+    for path in Path(gate.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        raised |= set(reasons_raised(tree))
+        written |= {
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+    assert raised - set(messages.REASONS) == set()
+    assert set(messages.REASONS) - written == set(), "described, but in no module"
+
+
+def reasons_raised(tree: ast.Module) -> Iterator[str]:
+    """The first arguments of all `BadDocument(...)` and `_bad(...)`: strings, or constants of the module."""
+    constants = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("BadDocument", "_bad"):
+            reason = node.args[0]
+            if isinstance(reason, ast.Name):
+                reason = constants.get(reason.id, reason)
+            if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
+                yield reason.value
