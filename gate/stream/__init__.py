@@ -1,1 +1,1 @@
-"""Where check-ins come from and verdicts go to. Nothing here decides anything about a document."""
+"""Kafka and JSON Lines: where check-ins come from and verdicts go to. No document is judged here."""

@@ -74,8 +74,8 @@ def restore_original(dead: DeadLetterRecord) -> OutgoingRecord | None:
 async def fetch_original(
     kafka: KafkaSettings, consumer: AIOKafkaConsumer, dead: DeadLetterRecord
 ) -> OutgoingRecord | None:
-    """The original record from its topic. None where retention dropped it, where the topic was made anew and the offset
-    holds another record, and where the record was never decompressed."""
+    """The original record from its topic. None where retention dropped it, where the topic was created again and the
+    offset holds another record, and where the record was never decompressed."""
     origin = dead.letter.origin if dead.letter else None
     if origin is None or origin.topic is None or origin.partition is None or origin.offset is None:
         return None

@@ -21,6 +21,7 @@ from typing import BinaryIO, Self
 
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
+from gate.pipeline import chunked
 from gate.stream.content import attach_content
 from gate.wire import CheckInEvent, DecodedMessage, Origin, RejectedMessage, VerdictEvent, decode_event, encode
 
@@ -177,23 +178,8 @@ def reject_overlong(line: Line, origin: Origin, *, max_bytes: int) -> RejectedMe
 
 
 def batches(messages: Iterable[Message | None], limits: Limits) -> Iterator[list[Message]]:
-    """Cut messages into batches, bounded in documents and characters. A batch also ends where the input would block.
-
-    A message that is longer than a batch may be is a batch of its own.
-    """
-    batch: list[Message] = []
-    characters = 0
-    for message in messages:
-        length = 0 if message is None else _length(message)
-        full = len(batch) >= limits.batch_documents or characters + length > limits.batch_chars
-        if batch and (message is None or full):
-            yield batch
-            batch, characters = [], 0
-        if message is not None:
-            batch.append(message)
-            characters += length
-    if batch:
-        yield batch
+    """Cut messages into batches, bounded in documents and characters. A batch also ends where the input would block."""
+    return chunked(messages, size=_length, max_items=limits.batch_documents, max_size=limits.batch_chars)
 
 
 def _length(message: Message) -> int:

@@ -2,7 +2,7 @@
 
 RETRY      the broker is unavailable or the leader moves: replace the client, resume at the committed offset
 FENCED     a newer producer writes for this partition: leave it to that one
-LOST       the group gave this partition to another member: drop what is in flight
+LOST       the group assigned the partition to another member: drop what is in flight
 TOO_LARGE  this record will never be accepted: send a smaller one instead
 FATAL      a bug, or a matter of configuration: stop, with nothing committed
 """

@@ -101,7 +101,7 @@ class BatchProcessor:
 
     def prepare(self, polled: Polled) -> Prepared:
         """Decode the records, divide the batch at its deletes, and sign the check-ins between them."""
-        begun = time.perf_counter()
+        started = time.perf_counter()
         messages = tuple([self._decode(record) for record in polled.records])
         decoded = time.perf_counter()
         divided = steps(message.event if isinstance(message, DecodedMessage) else None for message in messages)
@@ -113,7 +113,7 @@ class BatchProcessor:
             else:
                 characters += sum(len(document.text) for document in step.documents)
                 prepared.append(SignedCheckIns(step.positions, self._signer.sign(step.documents)))
-        self._metrics.record_stage("decode", decoded - begun)
+        self._metrics.record_stage("decode", decoded - started)
         self._metrics.record_stage("sign", time.perf_counter() - decoded)
         self._metrics.record_batch(len(polled.records), characters)
         return Prepared(polled=polled, messages=messages, steps=tuple(prepared))
@@ -136,7 +136,7 @@ class BatchProcessor:
         Unavailable: the index does not answer; call it again with the same batch. Steps that are carried out are not
         repeated then: a check-in before a delete of its document would enter the index a second time.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         progress = self._progress
         if progress is None or progress.prepared is not prepared:
             progress = self._progress = _Progress(prepared)
@@ -148,7 +148,7 @@ class BatchProcessor:
             progress.steps += 1
         self._progress = None
         answers = [self._answer(prepared, partition_slice, progress) for partition_slice in prepared.polled.slices]
-        self._metrics.record_stage("claim", time.perf_counter() - begun)
+        self._metrics.record_stage("claim", time.perf_counter() - started)
         return Judged(answers=tuple(answers), checked=progress.checked)
 
     def _check_in(self, step: SignedCheckIns, progress: _Progress) -> None:

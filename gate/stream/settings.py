@@ -1,4 +1,4 @@
-"""What the stream needs to know: where the broker is and how to talk to it, and how a worker goes about its work."""
+"""Settings of a worker: how to connect to Kafka, how batches are processed, and how its processes are run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSettings:
-    """How to reach the brokers, and as whom."""
+    """How to connect to the brokers, and with which credentials."""
 
     brokers: str = "localhost:9092"  # host:port, separated by commas
     group: str = "gate"
@@ -40,30 +40,30 @@ class KafkaSettings:
     cert_file: str | None = None
     key_file: str | None = None
     key_password: str | None = field(default=None, repr=False)
-    session_timeout_seconds: float = 30.0  # a worker that is not heard of for so long loses its partitions
-    request_timeout_seconds: float = 20.0  # of one call to a broker; every one is bounded by it
-    max_record_bytes: int = 32 * 2**20  # a check-in of 5 million characters fits, whichever way JSON writes them
-    fetch_bytes: int = 16 * 2**20  # of one answer of a broker; its records may be compressed, and unpack to more
-    unpacked_bytes: int = 64 * 2**20  # of one batch of records, unpacked; a larger one is dead-lettered unread
+    session_timeout_seconds: float = 30.0  # a worker that sends no heartbeat for so long loses its partitions
+    request_timeout_seconds: float = 20.0  # of one call to a broker
+    max_record_bytes: int = 32 * 2**20  # a check-in of 5 million characters fits, however JSON escapes them
+    fetch_bytes: int = 16 * 2**20  # of one response of a broker; compressed records may decompress to more
+    unpacked_bytes: int = 64 * 2**20  # of one batch of records, decompressed; a larger one is dead-lettered undecoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """How a worker goes about its work. The size of a batch is bounded by the limits."""
+    """How a worker processes batches. Their size is also bounded by the limits."""
 
     delivery: DeliveryGuarantee = "at_least_once"
     on_index_unavailable: OnIndexUnavailable = "wait"
     batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
-    in_flight_batches: int = 4  # batches between poll and commit; each stage works on another one
-    drain_seconds: float = 20.0  # how long a worker may take to finish what it has begun when it is told to stop
+    in_flight_batches: int = 4  # between poll and commit; each stage works on another one
+    drain_seconds: float = 20.0  # to finish the batches in flight when the worker stops or a partition is revoked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """How `gate run` stands in its machine: how many processes, where it can be asked, what it tells."""
+    """The processes of `gate run`, the address of its health and metrics endpoints, and its log."""
 
     workers: int = 1
     http_host: str = "127.0.0.1"
-    http_port: int | None = None  # None: nobody can ask; 0: any port that is free
+    http_port: int | None = None  # None: no endpoints; 0: any free port
     log_level: LogLevel = "info"
     log_format: LogFormat = "auto"

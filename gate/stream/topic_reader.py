@@ -13,6 +13,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from gate.errors import Unavailable
+from gate.pipeline import chunked
 from gate.stream import decompression
 from gate.stream.admin import Admin, open_admin
 from gate.stream.client_calls import retry_call, start_client, stop_client
@@ -57,13 +58,11 @@ class TopicReader:
             if batch := [record for records in polled.values() for record in records]:
                 yield batch
 
-    async def batches_by_timestamp(self, *, max_records: int, max_bytes: int) -> AsyncIterator[list[Record]]:
-        """Records of all partitions merged by timestamp, each partition in its own order. A batch ends with the record
-        that reaches either limit."""
+    async def runs_by_timestamp(self) -> AsyncIterator[list[Record]]:
+        """Records of all partitions merged by timestamp, each partition in its own order. A run ends where a partition
+        has to be polled before it is known which record is next."""
         queues: dict[TopicPartition, deque[Record]] = {partition: deque() for partition in self._positions}
         heads: list[tuple[int, TopicPartition, int]] = []
-        batch: list[Record] = []
-        size = 0
         while True:
             while empty := [partition for partition in self._positions if not queues[partition]]:
                 for partition, records in (await self._poll(empty)).items():
@@ -71,19 +70,17 @@ class TopicReader:
                         heapq.heappush(heads, (records[0].timestamp, partition, records[0].offset))
                     queues[partition].extend(records)
             if not heads:
-                break
-            _, partition, _ = heapq.heappop(heads)
-            record = queues[partition].popleft()
-            if queues[partition]:
-                head = queues[partition][0]
-                heapq.heappush(heads, (head.timestamp, partition, head.offset))
-            batch.append(record)
-            size += len(record.value or b"")
-            if len(batch) >= max_records or size >= max_bytes:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+                return
+            run: list[Record] = []
+            while heads:
+                _, partition, _ = heapq.heappop(heads)
+                run.append(queues[partition].popleft())
+                if queues[partition]:
+                    head = queues[partition][0]
+                    heapq.heappush(heads, (head.timestamp, partition, head.offset))
+                elif partition in self._positions:
+                    break
+            yield run
 
     async def _poll(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, list[Record]]:
         """Some records of these partitions; none where only transaction markers were left to read."""
@@ -126,8 +123,8 @@ async def open_topic_reader(
     """A reader of topics from their beginning, or from the offsets in `start` where those are later."""
     async with open_admin(kafka) as admin, open_consumer(kafka) as consumer:
         ranges = {
-            partition: OffsetRange(min(max(held.start, (start or {}).get(partition, 0)), held.end), held.end)
-            for partition, held in (await fetch_offset_ranges(kafka, admin, consumer, topics)).items()
+            partition: OffsetRange(min(max(stored.start, (start or {}).get(partition, 0)), stored.end), stored.end)
+            for partition, stored in (await fetch_offset_ranges(kafka, admin, consumer, topics)).items()
         }
         consumer.assign(list(ranges))
         for partition, offsets in ranges.items():
@@ -171,20 +168,29 @@ async def open_consumer(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaConsumer]
 def read_by_timestamp(
     kafka: KafkaSettings, topics: Sequence[str], *, max_records: int, max_bytes: int
 ) -> Iterator[tuple[TopicReader, Iterator[list[Record]]]]:
-    """`TopicReader.batches_by_timestamp` for a program without an event loop: one runs while it waits for records."""
+    """A reader, and batches of the records that it merges by timestamp, for a program without an event loop: one runs
+    while the program waits for records."""
     with asyncio.Runner() as runner:
         opened = open_topic_reader(kafka, topics)
         reader = runner.run(opened.__aenter__())
         try:
-            merged = reader.batches_by_timestamp(max_records=max_records, max_bytes=max_bytes)
+            runs = reader.runs_by_timestamp()
 
-            async def next_batch() -> list[Record]:
-                return await anext(merged, [])
+            async def next_run() -> list[Record]:
+                return await anext(runs, [])
 
-            def batches() -> Iterator[list[Record]]:
-                while batch := runner.run(next_batch()):
-                    yield batch
+            def records() -> Iterator[Record]:
+                while run := runner.run(next_run()):
+                    yield from run
 
-            yield reader, batches()
+            yield (
+                reader,
+                chunked(
+                    records(),
+                    size=lambda record: len(record.value or b""),
+                    max_items=max_records,
+                    max_size=max_bytes,
+                ),
+            )
         finally:
             runner.run(opened.__aexit__(None, None, None))

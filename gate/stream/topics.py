@@ -1,4 +1,4 @@
-"""The topics of the gate: how each is to be configured, and where an existing one differs. Pure."""
+"""The topics of the gate: how each is to be configured, and where an existing topic differs. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gate.stream.settings import KafkaSettings
 
 DAY_MS = 86_400_000
 FOREVER = "-1"
-DEAD_LETTER_DAYS = 30.0  # a dead letter waits for a person, who may be on holiday
+DEAD_LETTER_DAYS = 30.0  # time for an operator to replay one, holidays included
 VERDICT_BYTES = 2**20  # a verdict names a few documents and holds none
 BATCH_OVERHEAD_BYTES = 64 * 1024  # the broker's limit is for a batch: its header and record headers count too
 DEFAULT_REPLICATION = 3
@@ -37,9 +37,8 @@ def topic_specs(
 ) -> Iterator[TopicSpec]:
     """Every topic of the gate.
 
-    The gate compresses what it writes, and producers of check-ins know best how to, so the broker stores batches as
-    they come. A compacted topic of check-ins holds the last event of each document for ever, which is all that a new
-    index is filled from.
+    The broker stores batches as they were compressed by their producers. A compacted topic of check-ins keeps the last
+    event of each document, which is enough to rebuild an index from.
     """
     topics = kafka.topics
     retention = FOREVER if retention_days is None else str(int(retention_days * DAY_MS))
