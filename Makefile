@@ -56,8 +56,9 @@ boards: .venv/.runtime ## write the dashboards in deploy/ anew
 reference: .venv/.dev ## write docs/reference/ anew from the code
 	$(BIN)/python -m docs.generate
 
-outputs: .venv/.dev servers kafka ## write the outputs of commands on all pages anew, from what the commands print
+outputs: .venv/.dev servers kafka ## write the outputs of commands on all pages, and the picture of the demo, anew
 	$(BIN)/python -m tests.docs.console_blocks $(PAGES)
+	$(BIN)/python -m tests.docs.demo_picture
 
 clean: ## forget everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
