@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gate.api import Comparison, Gate, RefusedDocument
     from gate.core.builtin_profiles import BUILT_IN
+    from gate.core.method_parameters import BswN, Hybrid, MinHash, MinN, ModN, SimHash, SimilarityIndex, SketchN
     from gate.core.passages import Passage
     from gate.core.profile import Profile
     from gate.errors import BadDocument, ConfigError, GateError, Unavailable
@@ -28,18 +29,26 @@ __version__ = "0.1.0"
 __all__ = [
     "BUILT_IN",
     "BadDocument",
+    "BswN",
     "CheckIn",
     "Comparison",
     "ConfigError",
     "Degraded",
     "Gate",
     "GateError",
+    "Hybrid",
     "Limits",
     "Match",
+    "MinHash",
+    "MinN",
+    "ModN",
     "Passage",
     "Profile",
     "RefusedDocument",
     "Relation",
+    "SimHash",
+    "SimilarityIndex",
+    "SketchN",
     "Unavailable",
     "Verdict",
 ]
@@ -48,6 +57,16 @@ __all__ = [
 _HOMES = {
     "gate.api": ("Comparison", "Gate", "RefusedDocument"),
     "gate.core.builtin_profiles": ("BUILT_IN",),
+    "gate.core.method_parameters": (
+        "BswN",
+        "Hybrid",
+        "MinHash",
+        "MinN",
+        "ModN",
+        "SimHash",
+        "SimilarityIndex",
+        "SketchN",
+    ),
     "gate.core.passages": ("Passage",),
     "gate.core.profile": ("Profile",),
     "gate.errors": ("BadDocument", "ConfigError", "GateError", "Unavailable"),

@@ -88,12 +88,12 @@ def each(sign: Callable[[str], object]) -> Run:
 
 
 def fingerprint(profile: Profile) -> Run:
-    return batched(lambda some: simhash.fingerprints(shingles.features(normalise(some), profile), profile.weights))
+    return batched(lambda some: simhash.fingerprints(shingles.features(normalise(some), profile)))
 
 
 def both(some: Sequence[str]) -> object:
     features = shingles.features(normalise(some), WORDS)
-    return simhash.fingerprints(features, WORDS.weights), minhash.signatures(features, 128)
+    return simhash.fingerprints(features), minhash.signatures(features, 128)
 
 
 def three_words(text: str) -> list[str]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.bands import fingerprint_postings
+from gate.core.method_parameters import SimHash
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.index.memory.store import MemoryStore
@@ -63,7 +64,7 @@ class Ours:
 
     def query(self, fingerprints: U64, k: int) -> set[tuple[int, int]]:
         """Pairs (place in the query, entry) within k bits."""
-        profile = Profile(name="bench", method="simhash", resemblance=None, radius=k)
+        profile = Profile(name="bench", method=SimHash(radius=k), resemblance=None)
         neighbours = Neighbours(self.store, method_of(profile), profile, Limits())
         flat = fingerprints.astype("<u8").tobytes()
         bodies = {i: flat[8 * i : 8 * i + 8] for i in range(len(fingerprints))}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gate.core import minhash, shingles
-from gate.core.profile import Family
+from gate.core.method_parameters import Family
 from gate.core.text import normalise
 from load import bench_windows
 from load.bench_fingerprint import (

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gate.core import rabin
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import SketchN
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.sketches import windows
@@ -41,8 +42,8 @@ METHODS: dict[str, tuple[Profile, float | None]] = {
     "BSW_100": (BUILT_IN["bsw-n"], 0.5),
     "BSW_100 plain": (BUILT_IN["bsw-n-plain"], 0.5),
     "Min_100": (BUILT_IN["min-n"], None),
-    "Sketch_10": (replace(BUILT_IN["sketch-n"], name="tried", sample=10, bands=2), None),
-    "Sketch_50": (replace(BUILT_IN["sketch-n"], name="tried", sample=50, bands=12), None),
+    "Sketch_10": (replace(BUILT_IN["sketch-n"], name="tried", method=SketchN(sample=10, bands=2)), None),
+    "Sketch_50": (replace(BUILT_IN["sketch-n"], name="tried", method=SketchN(sample=50, bands=12)), None),
     "Sketch_100": (BUILT_IN["sketch-n"], None),
 }
 
@@ -82,7 +83,7 @@ def contenders(documents: Sequence[str], window: int) -> list[Contender]:
         return once
 
     def signing(profile: Profile) -> Callable[[], object]:
-        method = method_of(replace(profile, name="tried", window=window))
+        method = method_of(replace(profile, name="tried", method=replace(profile.method, window=window)))
         return lambda: [method.sign(batch) for batch in normal]
 
     return [

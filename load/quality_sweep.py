@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from gate.core import shingles, simhash
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import MinHash, SimHash, Weights
 from gate.core.method_registry import method_of
-from gate.core.profile import Profile, Weights
+from gate.core.profile import Profile
 from gate.core.shingles import Features
 from gate.core.verify import PLACES
 from gate.lab import scores
@@ -41,8 +42,8 @@ CUTS = ((10, 20), (21, 50), (51, 100))  # from where `standard` compares at all
 LENGTHS = ((3, 3), (4, 4), (5, 6), (7, 9), (10, 12), (13, 16), (17, 24), (25, 50), (51, 100))
 
 STANDARD = BUILT_IN["standard"]
-FINGERPRINT = replace(STANDARD, name="fingerprint", method="simhash", resemblance=None)
-SKETCH = replace(STANDARD, name="sketch", method="minhash")
+FINGERPRINT = replace(STANDARD, name="fingerprint", method=SimHash(), resemblance=None)
+SKETCH = replace(STANDARD, name="sketch", method=MinHash())
 WORD_STREAMS = (
     *(replace(FINGERPRINT, gram=gram) for gram in (1, 2, 3, 4)),
     *(replace(FINGERPRINT, gram=gram, drop_stop_words=True) for gram in (1, 2, 3)),
@@ -159,7 +160,7 @@ def within(
     bodies = [
         one.to_bytes(8, "little") if count >= least else b"" for one, count in zip(prints.tolist(), counts.tolist())
     ]
-    found = scores.candidates(documents, method_of(replace(FINGERPRINT, radius=radius)), bodies)
+    found = scores.candidates(documents, method_of(replace(FINGERPRINT, method=SimHash(radius=radius))), bodies)
     return found, simhash.distance(prints[found.left], prints[found.right])
 
 
@@ -197,7 +198,7 @@ def sketch_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
     rows: list[Row] = []
     for bins in BINS:
         with told(f"MinHash, {bins} bins"):
-            found = [estimated(documents, replace(SKETCH, bins=bins)) for documents in sets]
+            found = [estimated(documents, replace(SKETCH, method=MinHash(bins=bins))) for documents in sets]
             errors = np.concatenate([(estimates - pairs.jaccard)[pairs.jaccard >= LEAST] for pairs, estimates in found])
             for threshold in THRESHOLDS:
                 row: Row = {"bins": bins, "deviation of the estimate": float(errors.std())}
@@ -211,7 +212,7 @@ def band_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
         method = method_of(SKETCH)
         bodies = [scores.sign(method, documents.texts) for documents in sets]  # the same for all bands
         for bands, band_rows in BANDINGS:
-            method = method_of(replace(SKETCH, bands=bands, rows=band_rows))
+            method = method_of(replace(SKETCH, method=MinHash(bands=bands, rows=band_rows)))
             found = [scores.candidates(documents, method, one) for documents, one in zip(sets, bodies, strict=True)]
             strangers = sum(int((pairs.jaccard < LEAST).sum()) for pairs in found)
             row: Row = {"bands": bands, "rows": band_rows} | dict(worst(sets, found).recall)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate import BUILT_IN, BadDocument, CheckIn, ConfigError, Gate, Limits, Profile, Relation, Verdict, api
+from gate.core.method_parameters import Hybrid
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE, corpus
 
 EDITED = LIGHTHOUSE.replace("two goats", "seven geese")
@@ -346,8 +347,11 @@ def test_a_profile_comes_by_name_from_a_file_or_as_a_value(tmp_path: Path) -> No
     [
         ("standrad", "did you mean `standard`"),
         ("missing.toml", "missing.toml cannot be read"),
-        (Profile(name="mine", radius=99), "radius: 99 is not allowed; give a whole number at least 0 and at most 16"),
-        (Profile(name="mine", method="magic"), "'magic' is unknown"),
+        (
+            Profile(name="mine", method=Hybrid(radius=99)),
+            "radius: 99 is not allowed; give a whole number at least 0 and at most 16",
+        ),
+        (Profile(name="mine", method="magic"), "'magic' is unknown"),  # type: ignore[arg-type]
         (Profile(name="standard", gram=5), "give a changed one another name or version"),
     ],
 )

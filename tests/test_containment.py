@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Limits, Profile, Verdict
+from gate.core.method_parameters import ModN
 from gate.index.memory.store import MemoryStore
 from gate.index.scan import ScannableStore
 from gate.index.tools import transfer
@@ -124,7 +125,7 @@ def test_an_index_is_whole_and_a_delete_leaves_nothing_of_it(opened: Open, name:
 
 
 def test_of_a_document_with_more_fingerprints_than_are_kept_the_verdict_says_so(opened: Open) -> None:
-    few = msgspec.structs.replace(BUILT_IN["containment"], max_prints=64, max_keys=64)
+    few = msgspec.structs.replace(BUILT_IN["containment"], method=ModN(sample=25, max_prints=64, max_keys=64))
     gate = opened(few)
     verdicts = gate.check_in([document("book", BOOK), document("chapter", CHAPTERS[5][:700])])
     assert [tuple(verdict.degraded) for verdict in verdicts] == [("features_capped",), ()]
@@ -134,7 +135,7 @@ def test_of_a_document_with_more_fingerprints_than_are_kept_the_verdict_says_so(
 
 
 def test_the_keys_of_a_document_are_no_more_than_the_profile_says(opened: Open) -> None:
-    gate = opened(msgspec.structs.replace(BUILT_IN["containment"], max_keys=40))
+    gate = opened(msgspec.structs.replace(BUILT_IN["containment"], method=ModN(sample=25, max_keys=40)))
     gate.check_in([document("book", BOOK)])
     assert gate.info()["postings"] == 40
     [verdict] = gate.check_in([document("half", "\n\n".join(CHAPTERS[:5]))])

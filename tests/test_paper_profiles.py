@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Profile, Verdict
+from gate.core.method_parameters import Family, MinHash, SimilarityIndex
 from gate.index.tools.audit import audit
 
 NUMBERS = count()
 Open = Callable[[Profile], Gate]
 # The sum of all words: of a text that says hello n times it is n times 99,162,322.
-HELLOS = Profile(name="hellos", method="simindex", gram=1, si_method=1, min_features=1, resemblance=0.7)
+HELLOS = Profile(name="hellos", method=SimilarityIndex(si_method=1), gram=1, min_features=1, resemblance=0.7)
 
 
 @pytest.fixture(params=["memory", "sqlite", pytest.param("redis", marks=pytest.mark.redis)])
@@ -97,8 +98,8 @@ def test_a_copy_passes_again_when_the_first_was_deleted_and_nothing_is_left_of_i
 
 
 @pytest.mark.parametrize("family", ["modular", "multiplicative", "murmur3"])
-def test_an_edited_copy_is_found_by_every_family_and_a_stranger_is_not(opened: Open, family: str) -> None:
-    gate = opened(msgspec.structs.replace(BUILT_IN["bergillos-2018"], family=family))
+def test_an_edited_copy_is_found_by_every_family_and_a_stranger_is_not(opened: Open, family: Family) -> None:
+    gate = opened(msgspec.structs.replace(BUILT_IN["bergillos-2018"], method=MinHash(family=family, bands=17, rows=5)))
     documents = [("a", TEXT), ("b", prose(600, 2)), ("c", EDITED)]
     verdicts = gate.check_in([CheckIn(document_id=name, text=text) for name, text in documents])
     assert [list(told(verdict)[1]) for verdict in verdicts] == [[], [], ["a"]]
@@ -110,7 +111,7 @@ def test_no_match_has_a_resemblance_that_the_sizes_rule_out(opened: Open) -> Non
     shorter = [" ".join(WORDS[:n]) for n in range(480, 600, 8)]
     documents = [CheckIn(document_id=str(n), text=text) for n, text in enumerate([TEXT, *shorter])]
     free, bound = (
-        opened(msgspec.structs.replace(loose, length_filter=False, index="all")),
+        opened(msgspec.structs.replace(loose, method=MinHash(bands=9, rows=8), index="all")),
         opened(msgspec.structs.replace(loose, index="all")),
     )
     sizes = [len({text[i : i + 5] for i in range(len(text) - 4)}) for text in (TEXT, *shorter)]

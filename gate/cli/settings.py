@@ -6,14 +6,21 @@ from typing import Any
 
 import click
 import msgspec
-from msgspec import structs
 from rich.text import Text
 
 from gate.cli import show
 from gate.cli.common import Options, common, emit, load, load_with_origins
-from gate.config.profiles import chosen_profile
-from gate.core import sampled_methods
-from gate.core.method_registry import METHODS
+from gate.config.profiles import changed_profile
+from gate.core.method_parameters import (
+    BswN,
+    Fingerprinted,
+    MinHash,
+    SampleParameters,
+    SimilarityIndex,
+    SketchN,
+    WindowParameters,
+)
+from gate.core.method_registry import parameters_by_name
 from gate.core.plan import bands_for, changed
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
@@ -32,7 +39,7 @@ TRIED = "tried"  # the name of a profile that has been changed by hand, to see w
     type=click.IntRange(0, 10**12),
     help="How many to plan for.",
 )
-@click.option("--method", metavar="NAME", help=f"Try another method: {', '.join(METHODS)}.")
+@click.option("--method", metavar="NAME", help=f"Try another method: {', '.join(parameters_by_name())}.")
 @click.option("--radius", metavar="BITS", type=int, help="Try: fingerprints within so many bits are sure to meet.")
 @click.option("--bins", metavar="N", type=int, help="Try: the length of the MinHash sketch.")
 @click.option("--bands", metavar="N", type=int, help="Try: how many bands of it are looked up; more find more.")
@@ -60,14 +67,14 @@ def plan(
         profile = _banded(profile, at, DEFAULT_RECALL if recall is None else recall)
     expected = planned(profile, documents)
     words = "characters" if profile.tokenizer == "characters" else "words"
-    unit = profile.window if profile.method in sampled_methods.NAMES else profile.gram
+    unit = profile.method.window if isinstance(profile.method, WindowParameters) else profile.gram
     if options.json:
         told: dict[str, Any] = msgspec.to_builtins(expected)
         told["recall"] = [
             {"resemblance": alike, "changed": round(changed(alike, unit), 4), "found": found}
             for alike, found in expected.recall
         ]
-        emit({**told, "total_bytes": expected.total_bytes, "parameters": structs.asdict(profile)})
+        emit({**told, "total_bytes": expected.total_bytes, "parameters": profile.parameters()})
         return
     out = show.console()
     out.print(Text(f"Profile {expected.profile}, {documents:,} documents", style="bold"))
@@ -79,41 +86,46 @@ def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:
     """The profile with other parameters, under another name; whatever does not go together is told."""
     if not tried:
         return profile
-    return chosen_profile(structs.replace(profile, name=TRIED, **tried))
+    return changed_profile(profile, {"name": TRIED, **tried})
 
 
 def _banded(profile: Profile, at: float | None, recall: float) -> Profile:
     """The profile with bands that find so many of the pairs of that resemblance."""
     if at is None:
         raise ConfigError("--recall: says how many, but not of which pairs; give their resemblance by --at")
-    if profile.method not in ("minhash", "hybrid"):
-        raise ConfigError(f"--at: {profile.method} has no bands; choose a profile of the method minhash or hybrid")
-    bands, rows = bands_for(at, bins=profile.bins, recall=recall)
+    method = profile.method
+    if not isinstance(method, MinHash):
+        raise ConfigError(f"--at: {method.name} has no bands; choose a profile of the method minhash or hybrid")
+    bands, rows = bands_for(at, bins=method.bins, recall=recall)
     return _varied(profile, {"bands": bands, "rows": rows})
 
 
 def _parameters(profile: Profile) -> str:
     """A profile in one line: what was looked at, how it is found, what counts."""
-    window = profile.method in sampled_methods.NAMES
-    parts = [f"windows of {profile.window} bytes" if window else f"{profile.tokenizer} in {profile.gram}s"]
-    if profile.method in ("simhash", "hybrid"):
-        parts.append(f"weights {profile.weights}")
-    parts.append(f"method {profile.method}")
-    if profile.method in ("simhash", "hybrid"):
-        parts.append(f"radius {profile.radius}")
-    if profile.method in ("minhash", "hybrid"):
-        family = "" if profile.family == "one-permutation" else f" by {profile.family} hash functions"
-        parts.append(f"{profile.bands} bands of {profile.rows} of {profile.bins} bins{family}")
-    if profile.method == "simindex":
-        parts.append(f"number {profile.si_method} of Roth 2011, window {profile.si_window}")
-    if window:
-        parts.append(f"n {profile.sample}")
-    if profile.method == "bsw-n":
-        parts.append(f"chunks {profile.chunks}")
-    if profile.method == "sketch-n":
-        parts.append(f"{profile.bands} bands of {profile.rows}")
-    elif window:
-        parts.append(f"{profile.max_keys} keys at most")
+    method = profile.method
+    parts = [
+        f"windows of {method.window} bytes"
+        if isinstance(method, WindowParameters)
+        else f"{profile.tokenizer} in {profile.gram}s"
+    ]
+    if isinstance(method, Fingerprinted):
+        parts.append(f"weights {method.weights}")
+    parts.append(f"method {method.name}")
+    if isinstance(method, Fingerprinted):
+        parts.append(f"radius {method.radius}")
+    if isinstance(method, MinHash):
+        family = "" if method.family == "one-permutation" else f" by {method.family} hash functions"
+        parts.append(f"{method.bands} bands of {method.rows} of {method.bins} bins{family}")
+    if isinstance(method, SimilarityIndex):
+        parts.append(f"number {method.si_method} of Roth 2011, window {method.si_window}")
+    if isinstance(method, WindowParameters):
+        parts.append(f"n {method.sample}")
+    if isinstance(method, BswN):
+        parts.append(f"chunks {method.chunks}")
+    if isinstance(method, SketchN):
+        parts.append(f"{method.bands} bands of {method.rows}")
+    if isinstance(method, SampleParameters):
+        parts.append(f"{method.max_keys} keys at most")
     return ", ".join(parts)
 
 
@@ -132,7 +144,7 @@ def config(*, options: Options) -> None:
     in the environment and --set limits.max_matches=3 as a flag. All that is wrong is told at once (exit code 2).
     """
     settings, origins = load_with_origins(options)
-    parameters = structs.asdict(settings.profile)
+    parameters = settings.profile.parameters()
     if options.json:
         told: dict[str, Any] = {name: {"value": one.value, "source": one.source} for name, one in origins.items()}
         told["profile"]["parameters"] = parameters

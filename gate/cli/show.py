@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from gate.core.method_parameters import Fingerprinted, SimilarityIndex
 from gate.core.passages import Passage
 from gate.core.plan import Plan
 from gate.core.profile import Profile
@@ -228,14 +229,14 @@ def _compared(verdict: Verdict) -> list[str]:
 
 def resemblance_of(profile: Profile) -> str:
     """What the resemblance under a profile is the share of."""
-    if profile.method == "simindex":
+    if isinstance(profile.method, SimilarityIndex):
         return "the smaller of the two similarity indexes, of the larger"
     return "features that both have, of all that either has"
 
 
 def _measured(best: Match, profile: Profile) -> str:
     parts = []
-    if best.resemblance is not None and profile.method == "simindex":
+    if best.resemblance is not None and isinstance(profile.method, SimilarityIndex):
         parts.append(
             f"has a similarity index near its own (the smaller is {fraction(best.resemblance).plain} of the larger)"
         )
@@ -259,13 +260,13 @@ def _threshold(verdict: Verdict, profile: Profile) -> str:
     if verdict.relation is Relation.TOO_SHORT:
         return f", which asks for at least {profile.min_features} features"
     asked = []
-    if profile.resemblance is not None and profile.method != "simhash":
-        what = "a quotient of similarity indexes" if profile.method == "simindex" else "a resemblance"
+    if profile.resemblance is not None and "resemblance" not in profile.method.unused:
+        what = "a quotient of similarity indexes" if isinstance(profile.method, SimilarityIndex) else "a resemblance"
         asked.append(f"{what} of at least {fraction(profile.resemblance).plain}")
-    if profile.containment is not None and profile.method != "simhash":
+    if profile.containment is not None and "containment" not in profile.method.unused:
         asked.append(f"a containment of at least {fraction(profile.containment).plain}")
-    if not asked:
-        asked.append(f"fingerprints within {profile.radius} bits")
+    if not asked and isinstance(profile.method, Fingerprinted):
+        asked.append(f"fingerprints within {profile.method.radius} bits")
     return f", which asks for {' or '.join(asked)}"
 
 

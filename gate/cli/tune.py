@@ -64,7 +64,7 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
     if as_json:
         emit(
             {
-                "profile": structs.asdict(tuned.profile),
+                "profile": tuned.profile.parameters(),
                 "reached": tuned.reached,
                 "reasons": tuned.reasons,
                 "cautions": tuned.cautions,

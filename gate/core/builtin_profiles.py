@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gate.core.method_parameters import BswN, MinHash, MinN, ModN, SimHash, SimilarityIndex, SketchN
 from gate.core.profile import Profile
 
 BUILT_IN: dict[str, Profile] = {
@@ -10,17 +11,15 @@ BUILT_IN: dict[str, Profile] = {
         # SimHash for the guarantee and the fingerprint, MinHash bands for recall, the sketch for precision.
         Profile(name="standard"),
         # The lightest: 8 bytes of signature and four postings a document.
-        Profile(name="simhash", method="simhash", resemblance=None),
-        Profile(name="minhash", method="minhash"),
+        Profile(name="simhash", method=SimHash(), resemblance=None),
+        Profile(name="minhash", method=MinHash()),
         # Roth 2013: SimHash over the set of 4-character grams; "80 % similar" is 12 of 64 bits. As in the paper, with
         # many false matches (docs/quality.md): for comparison, not for use.
         Profile(
             name="roth-2013",
             tokenizer="characters",
             gram=4,
-            weights="set",
-            method="simhash",
-            radius=12,
+            method=SimHash(radius=12, weights="set"),
             resemblance=None,
         ),
         # Roth 2011: his best, method 43B: Soundex codes without stop words, in 40s; the sum of the hashes that 25
@@ -31,7 +30,7 @@ BUILT_IN: dict[str, Profile] = {
             tokenizer="soundex",
             gram=40,
             drop_stop_words=True,
-            method="simindex",
+            method=SimilarityIndex(),
             resemblance=0.7,
         ),
         # Bergillos et al. 2018: 9-character shingles, a hash function a value; 128 values in bands that find 95 % of
@@ -40,10 +39,7 @@ BUILT_IN: dict[str, Profile] = {
             name="bergillos-2018",
             tokenizer="characters",
             gram=9,
-            method="minhash",
-            family="modular",
-            bands=17,
-            rows=5,
+            method=MinHash(family="modular", bands=17, rows=5),
         ),
         # Azgomi et al. 2014: 5-character shingles, alike from .9 on, sizes that rule it out not compared. Signatures
         # stand for the sets that the paper compares, in bands that find 99 % from .9 on.
@@ -51,25 +47,20 @@ BUILT_IN: dict[str, Profile] = {
             name="azgomi-2014",
             tokenizer="characters",
             gram=5,
-            method="minhash",
-            bands=9,
-            rows=8,
+            method=MinHash(bands=9, rows=8, length_filter=True),
             resemblance=0.9,
-            length_filter=True,
         ),
         # Cherkasova et al. 2009: windows of 20 bytes, n = 100, and pairs from 70 % on.
-        Profile(name="mod-n", tokenizer="characters", method="mod-n", resemblance=0.7),
-        Profile(name="min-n", tokenizer="characters", method="min-n", resemblance=0.7),
-        Profile(name="sketch-n", tokenizer="characters", method="sketch-n", resemblance=0.7),
-        Profile(name="bsw-n", tokenizer="characters", method="bsw-n", resemblance=0.7),
-        Profile(name="bsw-n-plain", tokenizer="characters", method="bsw-n", chunks="whole", resemblance=0.7),
+        Profile(name="mod-n", tokenizer="characters", method=ModN(), resemblance=0.7),
+        Profile(name="min-n", tokenizer="characters", method=MinN(), resemblance=0.7),
+        Profile(name="sketch-n", tokenizer="characters", method=SketchN(), resemblance=0.7),
+        Profile(name="bsw-n", tokenizer="characters", method=BswN(), resemblance=0.7),
+        Profile(name="bsw-n-plain", tokenizer="characters", method=BswN(chunks="whole"), resemblance=0.7),
         # A part is found by its whole and the other way round (docs/containment.md).
         Profile(
             name="containment",
             tokenizer="characters",
-            method="mod-n",
-            sample=25,
-            max_keys=128,
+            method=ModN(sample=25, max_keys=128),
             resemblance=0.7,
             containment=0.8,
             min_features=4,

@@ -87,6 +87,14 @@ def stack(bodies: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]
     return rows, flat.reshape(rows.size, -1)
 
 
+def bodies_of(table: NDArray[np.uint8], counts: NDArray[np.int64], *, least: int, limit: int) -> Signatures:
+    """A body of each row of the table, of texts with so many features each: none of fewer than `least`."""
+    width, flat = table.shape[1], np.ascontiguousarray(table).tobytes()
+    enough = (counts >= least).tolist()
+    bodies = [flat[i * width : (i + 1) * width] if has else b"" for i, has in enumerate(enough)]
+    return Signatures(bodies, counts.tolist(), (counts > limit).tolist())
+
+
 def whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:
     """The bodies as rows of one array; left out, an empty one would set each pair after it askew."""
     rows, table = stack(bodies)

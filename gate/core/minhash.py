@@ -15,19 +15,141 @@ fmix64(b * 2^32 + o + 1). The byte kept is fmix64(minimum) >> 56. A document wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import hash_families
+from gate.core import bands, hash_families, length_filter, shingles, simhash
+from gate.core.bands import Probes
 from gate.core.distinct import standing_for
-from gate.core.profile import Family
+from gate.core.method import NO_LIMIT, Measures, Room, Signatures, bodies_of, stack, whole
+from gate.core.method_parameters import Family, Hybrid, MinHash
+from gate.core.profile import Profile
 from gate.core.shingles import Features
+from gate.core.simhash import FINGERPRINT_BYTES
+from gate.core.text import Texts
 from gate.core.tokenizers import Hashes, fmix64
+
+SIZE_BYTES = 4  # of the feature set, before the signature
 
 _HALF = np.uint64(32)
 _NONE = np.uint64(2**64 - 1)  # an empty bin
+
+
+@dataclass(frozen=True, slots=True)
+class MinHashMethod:
+    """A sketch alone: 4 bytes of set size, then one byte a bin; found by bands."""
+
+    profile: Profile
+    parameters: MinHash
+    secret: bytes = b""
+    max_features: int = NO_LIMIT
+
+    @property
+    def room(self) -> Room:
+        return Room(_sketch_bytes(self.parameters), _tag_bytes(self.parameters))
+
+    def sign(self, texts: Texts) -> Signatures:
+        features = shingles.features(texts, self.profile, self.secret)
+        table = _sketches(features.first(self.max_features), self.parameters)
+        return bodies_of(table, features.counts, least=self.profile.min_features, limit=self.max_features)
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = stack(bodies)
+        return _band_postings(rows, table, self.parameters)
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        return self.postings(bodies)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        return _compare_sketches(whole(lefts), whole(rights), self.parameters, distance=None)
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class HybridMethod:
+    """Both: 8 bytes of SimHash fingerprint before the sketch, and the union of both methods' buckets."""
+
+    profile: Profile
+    parameters: Hybrid
+    secret: bytes = b""
+    max_features: int = NO_LIMIT
+
+    @property
+    def room(self) -> Room:
+        return Room(FINGERPRINT_BYTES + _sketch_bytes(self.parameters), _tag_bytes(self.parameters))
+
+    def sign(self, texts: Texts) -> Signatures:
+        features = shingles.features(texts, self.profile, self.secret)
+        first = features.first(self.max_features)
+        table = np.hstack(
+            [simhash.fingerprint_bytes(first, self.parameters.weights), _sketches(first, self.parameters)]
+        )
+        return bodies_of(table, features.counts, least=self.profile.min_features, limit=self.max_features)
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = stack(bodies)
+        blocks = bands.fingerprint_postings(rows, simhash.leading_fingerprints(table))
+        return bands.together(blocks, _band_postings(rows, table[:, FINGERPRINT_BYTES:], self.parameters))
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = stack(bodies)
+        blocks = bands.fingerprint_probes(rows, simhash.leading_fingerprints(table), self.parameters.radius)
+        return bands.together(blocks, _band_postings(rows, table[:, FINGERPRINT_BYTES:], self.parameters))
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        left, right = whole(lefts), whole(rights)
+        return _compare_sketches(
+            left[:, FINGERPRINT_BYTES:],
+            right[:, FINGERPRINT_BYTES:],
+            self.parameters,
+            distance=simhash.distances(left, right),
+        )
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return int.from_bytes(body[:FINGERPRINT_BYTES], "little") if body else None
+
+
+def _sketches(features: Features, parameters: MinHash) -> NDArray[np.uint8]:
+    """The sketch of each document: the size of its feature set, then its signature."""
+    rows, sizes = signatures(features, parameters.bins, parameters.family)
+    return np.hstack([sizes.astype("<u4").view(np.uint8).reshape(-1, SIZE_BYTES), rows])
+
+
+def _sketch_bytes(parameters: MinHash) -> int:
+    return SIZE_BYTES + parameters.bins
+
+
+def _tag_bytes(parameters: MinHash) -> dict[int, int]:
+    return bands.band_tag_bytes(parameters.bands, parameters.rows)
+
+
+def _band_postings(rows: NDArray[np.int64], sketches: NDArray[np.uint8], parameters: MinHash) -> Probes:
+    return bands.band_postings(rows, sketches[:, SIZE_BYTES:], bands=parameters.bands, band_rows=parameters.rows)
+
+
+def _compare_sketches(
+    left: NDArray[np.uint8], right: NDArray[np.uint8], parameters: MinHash, *, distance: NDArray[np.int64] | None
+) -> Measures:
+    """Resemblance from the bins; containment from it and the two set sizes."""
+    estimated = resemblance(left[:, SIZE_BYTES:], right[:, SIZE_BYTES:])
+    sizes = [
+        np.ascontiguousarray(side[:, :SIZE_BYTES]).view("<u4").ravel().astype(np.float64) for side in (left, right)
+    ]
+    shared = estimated / (1.0 + estimated) * (sizes[0] + sizes[1])
+    contained = [np.clip(shared / np.maximum(size, 1.0), 0.0, 1.0) for size in sizes]
+    if parameters.length_filter:  # never of containment: a part is smaller than its whole
+        estimated = np.minimum(estimated, length_filter.most_alike(*sizes))
+    return Measures(distance=distance, resemblance=estimated, left_in_right=contained[0], right_in_left=contained[1])
+
+
+def _set_sizes(sketches: NDArray[np.uint8]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(sketches[:, :SIZE_BYTES]).view("<u4").ravel().astype(np.float64)
 
 
 def signatures(

@@ -21,20 +21,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import acos, atan, comb, log2, pi, sqrt
+from typing import Any
 
 from gate.core.bands import BLOCK_BITS, BLOCKS, band_recall, probe_count
 from gate.core.method import COUNT_BYTES
+from gate.core.method_parameters import (
+    SUPER,
+    BswN,
+    Fingerprinted,
+    Hybrid,
+    MethodParameters,
+    MinHash,
+    MinN,
+    ModN,
+    SimHash,
+    SimilarityIndex,
+    SketchN,
+)
 from gate.core.method_registry import method_of
-from gate.core.profile import Profile
-from gate.core.sampled_methods import PRINT_BYTES, VALUE_BYTES, Sampled
-from gate.core.similarity_index import SimilarityIndex
+from gate.core.minhash import SIZE_BYTES
+from gate.core.profile import FINGERPRINT_BITS, Profile
+from gate.core.sampled_methods import PRINT_BYTES, VALUE_BYTES, SampleMethod
+from gate.core.simhash import FINGERPRINT_BYTES
+from gate.core.similarity_index import SimilarityIndexMethod
 from gate.errors import ConfigError
 
-FINGERPRINT_BITS = 64
-FINGERPRINT_BYTES = 8
 POSTING_BYTES = 16  # an entry's number and its tag
 IDENTITY_BYTES = 16 + 8 + 8  # content id, entry, ticket
-SIZE_BYTES = 4  # of the feature set, before the sketch
 TEXT_BYTES = 8192  # of a document whose signature grows with it
 CHANCE = 1.0 / 256.0  # that two unrelated bytes agree
 NUMBER_BITS = 6  # most similarity indexes of documents of one length lie within two doublings, of either sign
@@ -79,7 +92,7 @@ def plan(profile: Profile, documents: int) -> Plan:
     method_of(profile)  # refuses parameters that do not go together
     if documents < 0:
         raise ValueError("documents must not be negative")
-    ways = [way(profile) for way in WAYS[profile.method]]
+    ways = [way(profile, profile.method) for way in WAYS[type(profile.method)]]
     postings = sum(way.postings for way in ways)
     size = {"record": IDENTITY_BYTES, "postings": postings * POSTING_BYTES}
     for way in ways:
@@ -100,49 +113,50 @@ def plan(profile: Profile, documents: int) -> Plan:
 def recall(profile: Profile, resemblance: float) -> float:
     """The chance that two documents of that resemblance meet in the index."""
     missed = 1.0
-    for way in WAYS[profile.method]:
-        missed *= 1.0 - way(profile).recall(resemblance)
+    for way in WAYS[type(profile.method)]:
+        missed *= 1.0 - way(profile, profile.method).recall(resemblance)
     return 1.0 - missed
 
 
-def _blocks(profile: Profile) -> Way:
+def _blocks(_: Profile, parameters: Fingerprinted) -> Way:
     def found(resemblance: float) -> float:
         cosine = 2.0 * resemblance / (1.0 + resemblance)
-        return within(profile.radius, acos(min(1.0, cosine)) / pi)
+        return within(parameters.radius, acos(min(1.0, cosine)) / pi)
 
     return Way(
-        probes=probe_count(profile.radius),
+        probes=probe_count(parameters.radius),
         postings=BLOCKS,
         bucket_bits=BLOCK_BITS,
-        strangers=within(profile.radius, 0.5),
+        strangers=within(parameters.radius, 0.5),
         size={"fingerprint": FINGERPRINT_BYTES},
         recall=found,
-        radius=profile.radius,
+        radius=parameters.radius,
     )
 
 
-def _bands(profile: Profile) -> Way:
+def _bands(_: Profile, parameters: MinHash | SketchN) -> Way:
     def found(resemblance: float) -> float:
         agree = resemblance + (1.0 - resemblance) * CHANCE
-        return band_recall(agree, bands=profile.bands, band_rows=profile.rows)
+        return band_recall(agree, bands=parameters.bands, band_rows=parameters.rows)
 
+    size = VALUE_BYTES * parameters.sample if isinstance(parameters, SketchN) else SIZE_BYTES + parameters.bins
     return Way(
-        probes=profile.bands,
-        postings=profile.bands,
-        bucket_bits=min(BLOCK_BITS, 8 * profile.rows),
-        strangers=profile.bands * CHANCE**profile.rows,
-        size={"sketch": VALUE_BYTES * profile.sample if profile.method == "sketch-n" else SIZE_BYTES + profile.bins},
+        probes=parameters.bands,
+        postings=parameters.bands,
+        bucket_bits=min(BLOCK_BITS, 8 * parameters.rows),
+        strangers=parameters.bands * CHANCE**parameters.rows,
+        size={"sketch": size},
         recall=found,
     )
 
 
-def _range(profile: Profile) -> Way:
-    least = profile.resemblance or 1.0
+def _range(profile: Profile, parameters: SimilarityIndex) -> Way:
+    least, number = profile.resemblance or 1.0, parameters.si_method
 
     def found(resemblance: float) -> float:
-        if resemblance == 1.0 or profile.si_method in (5, 7, 9):  # extremes add up alike in all documents of one length
+        if resemblance == 1.0 or number in (5, 7, 9):  # extremes add up alike in all documents of one length
             return 1.0
-        if profile.si_method == 14 or profile.si_method % 2 == 0:  # a hash is near another by chance
+        if number == SUPER or number % 2 == 0:  # a hash is near another by chance
             return 0.5 * (1.0 - least)
         shared = 2.0 * resemblance / (1.0 + resemblance)
         apart = sqrt(1.0 - shared * shared)
@@ -150,7 +164,7 @@ def _range(profile: Profile) -> Way:
 
     middle = (3 << 40).to_bytes(FINGERPRINT_BYTES, "little")
     return Way(
-        probes=len(SimilarityIndex(profile).probes([middle])),
+        probes=len(SimilarityIndexMethod(profile, parameters).probes([middle])),
         postings=1,
         bucket_bits=NUMBER_BITS,
         strangers=found(0.0),
@@ -159,11 +173,11 @@ def _range(profile: Profile) -> Way:
     )
 
 
-def _prints(profile: Profile) -> Way:
-    method = Sampled(profile)
-    found = method.most if profile.method == "min-n" else min(TEXT_BYTES // profile.sample, method.most)
+def _prints(profile: Profile, parameters: ModN | MinN | BswN) -> Way:
+    method = SampleMethod(profile, parameters)
+    found = method.most if isinstance(parameters, MinN) else min(TEXT_BYTES // parameters.sample, method.most)
     kept = max(found, 1)
-    keys = min(kept, profile.max_keys)
+    keys = min(kept, parameters.max_keys)
     return Way(
         probes=keys,
         postings=keys,
@@ -175,15 +189,15 @@ def _prints(profile: Profile) -> Way:
 
 
 # A row for each method of `gate.core.method_registry`.
-WAYS: dict[str, tuple[Callable[[Profile], Way], ...]] = {
-    "simhash": (_blocks,),
-    "minhash": (_bands,),
-    "hybrid": (_blocks, _bands),
-    "simindex": (_range,),
-    "mod-n": (_prints,),
-    "min-n": (_prints,),
-    "bsw-n": (_prints,),
-    "sketch-n": (_bands,),
+WAYS: dict[type[MethodParameters], tuple[Callable[[Profile, Any], Way], ...]] = {
+    SimHash: (_blocks,),
+    MinHash: (_bands,),
+    Hybrid: (_blocks, _bands),
+    SimilarityIndex: (_range,),
+    ModN: (_prints,),
+    MinN: (_prints,),
+    BswN: (_prints,),
+    SketchN: (_bands,),
 }
 
 

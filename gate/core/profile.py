@@ -1,4 +1,4 @@
-"""A profile says what a signature means: tokenizer, variations, k-grams, method, parameters, thresholds.
+"""A profile says what a signature means: tokenizer, filters, k-grams, method with its parameters, thresholds.
 
 It is part of every verdict and every stored key. Signatures of two profiles never meet, and the digest of the
 fields that shape a signature guards against meeting by mistake under one name.
@@ -7,34 +7,20 @@ fields that shape a signature guards against meeting by mistake under one name.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
+
+from gate.core.method_parameters import MAX_RADIUS, Fingerprinted, Hybrid, MethodParameters, SimHash
 
 Tokenizer = Literal["characters", "words", "soundex"]
-Weights = Literal["count", "log", "set"]
-Family = Literal["one-permutation", "modular", "multiplicative", "murmur3"]
-Chunks = Literal["smallest", "whole"]
 Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
 
 FINGERPRINT_BITS = 64
-MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
 
-# Fields that came when profiles had been stored without them, and the methods that they mean something to. They count
-# in a digest only there, and only where they say something new: so every earlier profile keeps its digest.
-LATER: dict[str, tuple[str, ...]] = {
-    "family": ("minhash", "hybrid"),
-    "si_method": ("simindex",),
-    "si_window": ("simindex",),
-    "window": ("mod-n", "min-n", "sketch-n", "bsw-n"),
-    "sample": ("mod-n", "min-n", "sketch-n", "bsw-n"),
-    "chunks": ("bsw-n",),
-    "max_prints": ("mod-n", "bsw-n"),
-    "max_keys": ("mod-n", "min-n", "bsw-n"),
-}
-# What decides about signatures after they are stored.
-JUDGING = ("resemblance", "containment", "length_filter", "index", "revisions")
+# What names a profile, and what decides about signatures after they are stored: no part of a digest.
+NOT_SHAPING = ("name", "version", "resemblance", "containment", "length_filter", "index", "revisions")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,33 +34,17 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     gram: Annotated[int, Meta(ge=1, le=64)] = 3
     drop_stop_words: bool = False
     drop_vowels: bool = False  # characters only
-    drop_repeats: bool = False  # words and soundex only: each word once, where it stands first
+    drop_repeats: bool = False  # words and soundex only: each word once, at its first place
     mask_numbers: bool = False  # every run of digits counts as one 0
     stop_words: tuple[str, ...] = ()  # instead of the built-in English ones
-    weights: Weights = "count"
 
     # How it is signed and found.
-    method: str = "hybrid"
-    radius: Annotated[int, Meta(ge=0, le=16)] = 3  # SimHash: every pair within so many bits is found
-    bins: Annotated[int, Meta(ge=16, le=1024)] = 128  # MinHash: signature length
-    bands: Annotated[int, Meta(ge=1, le=128)] = 16
-    rows: Annotated[int, Meta(ge=1, le=8)] = 4
-    family: Family = "one-permutation"  # MinHash: by one pass, or by as many hash functions of a family as bins
-    # Mod_n, Min_n, Sketch_n, BSW_n: fingerprints of windows of so many bytes, and the n of the name.
-    window: Annotated[int, Meta(ge=1, le=1024)] = 20
-    sample: Annotated[int, Meta(ge=1, le=8000)] = 100
-    chunks: Chunks = "smallest"  # BSW_n: what stands for a chunk, its smallest fingerprint or a hash of the whole
-    # The most fingerprints of a document that are kept (Mod_n, BSW_n), and that are bucket keys: of more, the smallest.
-    max_prints: Annotated[int, Meta(ge=16, le=8000)] = 4096  # a record in Redis has room for 8,000
-    max_keys: Annotated[int, Meta(ge=1, le=8000)] = 16
-    si_method: Annotated[int, Meta(ge=1, le=14)] = 3  # similarity index: the number of the method in Roth 2011
-    si_window: Annotated[int, Meta(ge=1, le=1000)] = 100  # of winnowing, his w
+    method: MethodParameters = Hybrid()
 
     # What counts as alike.
     # Estimates err by some .04: at .65 most pairs from .7 on are found, and hardly any below .5 (docs/quality.md).
     resemblance: Fraction | None = 0.65
     containment: Fraction | None = None  # None: containment names the relation but does not decide
-    length_filter: bool = False  # MinHash: no resemblance beyond what the sizes of the two feature sets allow
     min_features: Annotated[int, Meta(ge=1)] = 8  # of one or two, a byte that agrees by chance would make a match
 
     # What is kept.
@@ -85,31 +55,32 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def ref(self) -> str:
         return f"{self.name}@{self.version}"
 
+    def parameters(self) -> dict[str, Any]:
+        """All that the profile says, flat as in a TOML file, without what means nothing to its method."""
+        flat: dict[str, Any] = {}
+        for field in self.__struct_fields__:
+            if field == "method":
+                flat |= {"method": self.method.name, **structs.asdict(self.method)}
+            elif field not in self.method.unused:
+                flat[field] = getattr(self, field)
+        return flat
+
     def digest(self, secret: bytes = b"") -> str:
         """A short hash of all that decides which signatures are stored, the secret seed included."""
-        shaping = {
-            field: getattr(self, field)
-            for field in self.__struct_fields__
-            if field not in ("name", "version", *JUDGING) and (field not in LATER or self._says(field))
-        }
+        shaping = {field: value for field, value in self.parameters().items() if field not in NOT_SHAPING}
         encoded = msgspec.json.encode(shaping, order="deterministic")
         return hashlib.blake2b(encoded, key=secret[:64], digest_size=8).hexdigest()
 
-    def _says(self, field: str) -> bool:
-        """Whether a later field means something to the method, and not what was so before there was the field."""
-        return self.method in LATER[field] and getattr(self, field) != getattr(_PLAIN, field)
-
-
-_PLAIN = Profile(name="plain")
-
 
 def with_threshold(profile: Profile, threshold: float) -> Profile:
-    """The profile with another threshold of likeness. Where a fingerprint is kept does not depend on the radius, so a
+    """The profile with another threshold of likeness. Where a fingerprint is stored does not depend on the radius, so a
     look-up by bits may be wider than those before it."""
     if not 0.0 < threshold <= 1.0:
         raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
-    if profile.method == "simhash" or (profile.resemblance is None and profile.containment is None):
+    method = profile.method
+    by_bits = isinstance(method, SimHash) or (profile.resemblance is None and profile.containment is None)
+    if by_bits and isinstance(method, Fingerprinted):
         bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
-        return msgspec.structs.replace(profile, radius=min(bits, MAX_RADIUS))
+        return structs.replace(profile, method=structs.replace(method, radius=min(bits, MAX_RADIUS)))
     containment = None if profile.containment is None else threshold
-    return msgspec.structs.replace(profile, resemblance=threshold, containment=containment)
+    return structs.replace(profile, resemblance=threshold, containment=containment)

@@ -7,7 +7,7 @@ Whatever a document shares with another, the smaller ones first, they meet in; a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from gate.core import bands, chunking, shingles, sketches
 from gate.core.bands import Probes
 from gate.core.method import COUNT_BYTES, NO_LIMIT, Floats, Measures, Room, Signatures, stack, whole
+from gate.core.method_parameters import BswN, MinN, ModN, SketchN, WindowParameters
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
 from gate.core.sketches import Windows
 from gate.core.text import Texts
 from gate.core.tokenizers import Hashes
-from gate.errors import ConfigError
 
 PRINT_BYTES = 8
 VALUE_BYTES = 4  # of Sketch_n
@@ -33,52 +33,51 @@ FEW_KEYS = 64
 BUCKET_BITS = {True: 16, False: 20}
 
 
-def _bsw_n(of: Windows, profile: Profile, secret: bytes) -> Features:
-    if profile.chunks == "whole":
-        return chunking.whole_n(of, profile.sample, secret)
-    return chunking.smallest_n(of, profile.sample)
-
-
-SAMPLES: dict[str, Callable[[Windows, Profile, bytes], Features]] = {
-    "mod-n": lambda of, profile, _: sketches.mod_n(of, profile.sample),
-    "min-n": lambda of, profile, _: sketches.min_n(of, profile.sample + 1),  # one more tells whether there are more
-    "bsw-n": _bsw_n,
-}
-
-NAMES = (*SAMPLES, "sketch-n")
+def sample(windows: Windows, parameters: ModN | MinN | BswN, secret: bytes) -> Features:
+    """The fingerprints of each text that the method chooses, before any limit."""
+    match parameters:
+        case ModN(sample=n):
+            return sketches.mod_n(windows, n)
+        case MinN(sample=n):
+            return sketches.min_n(windows, n + 1)  # one more shows whether there are more
+        case BswN(sample=n, chunks="whole"):
+            return chunking.whole_n(windows, n, secret)
+        case BswN(sample=n):
+            return chunking.smallest_n(windows, n)
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampleMethod:
     """Mod_n, Min_n and BSW_n."""
 
     profile: Profile
+    parameters: ModN | MinN | BswN
     secret: bytes = b""
     max_features: int = NO_LIMIT
 
     @property
     def most(self) -> int:
         """Fingerprints that a body has room for."""
-        return self.profile.sample if self.profile.method == "min-n" else self.profile.max_prints
+        return self.parameters.sample if isinstance(self.parameters, MinN) else self.parameters.max_prints
 
     @property
     def bucket_bits(self) -> int:
-        return BUCKET_BITS[self.profile.max_keys <= FEW_KEYS]
+        return BUCKET_BITS[self.parameters.max_keys <= FEW_KEYS]
 
     @property
     def room(self) -> Room:
         return Room(COUNT_BYTES, bands.print_tag_bytes(self.bucket_bits), PRINT_BYTES)
 
     def sign(self, texts: Texts) -> Signatures:
-        every = _windows(texts, self.profile, self.secret)
-        seen = every.first(self.max_features)
-        sets = SAMPLES[self.profile.method](seen, self.profile, self.secret)
+        every = _windows(texts, self.profile, self.parameters, self.secret)
+        sets = sample(every.first(self.max_features), self.parameters, self.secret)
+        keeps_few = isinstance(self.parameters, MinN)
         sizes = np.diff(sets.starts)
         larger, kept = sizes > self.most, sets.first(self.most)
         # All of a text's windows count for Min_n, which always keeps a few of many.
-        counted = every.counts if self.profile.method == "min-n" else sizes
+        counted = every.counts if keeps_few else sizes
         capped = every.counts > self.max_features
-        if self.profile.method != "min-n":
+        if not keeps_few:
             capped |= larger
         enough = (counted >= self.profile.min_features) & (sizes > 0)
         flat = kept.hashes.astype("<u8").tobytes()
@@ -91,7 +90,7 @@ class Sampled:
         return Signatures(bodies, counted.tolist(), capped.tolist())
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
-        end = COUNT_BYTES + PRINT_BYTES * self.profile.max_keys
+        end = COUNT_BYTES + PRINT_BYTES * self.parameters.max_keys
         keys = [body[COUNT_BYTES:end] for body in bodies]
         counts = np.fromiter(map(len, keys), np.int64, len(keys)) // PRINT_BYTES
         rows = np.repeat(np.arange(len(bodies)), counts)
@@ -104,7 +103,7 @@ class Sampled:
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         both, left, right = self._shared(lefts, rights)
         resemblance = both / np.maximum(left + right - both, 1.0)
-        if self.profile.method == "min-n":  # the smallest of a part tell nothing of the smallest of its whole
+        if isinstance(self.parameters, MinN):  # the smallest of a part say nothing of the smallest of its whole
             return Measures(resemblance=resemblance)
         # Of two or three fingerprints, all may be shared by chance; sets that were not cut have the minimum anyway.
         least = float(self.profile.min_features)
@@ -133,21 +132,22 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Sketched:
+class SketchMethod:
     """Sketch_n: 4 bytes of each of n minima; found by bands of their lowest bytes."""
 
     profile: Profile
+    parameters: SketchN
     secret: bytes = b""
     max_features: int = NO_LIMIT
 
     @property
     def room(self) -> Room:
-        tags = bands.band_tag_bytes(self.profile.bands, self.profile.rows)
-        return Room(VALUE_BYTES * self.profile.sample, tags)
+        tags = bands.band_tag_bytes(self.parameters.bands, self.parameters.rows)
+        return Room(VALUE_BYTES * self.parameters.sample, tags)
 
     def sign(self, texts: Texts) -> Signatures:
-        every = _windows(texts, self.profile, self.secret)
-        flat = sketches.sketch_n(every.first(self.max_features), self.profile.sample).astype("<u4").tobytes()
+        every = _windows(texts, self.profile, self.parameters, self.secret)
+        flat = sketches.sketch_n(every.first(self.max_features), self.parameters.sample).astype("<u4").tobytes()
         counts, width = every.counts, self.room.body
         enough = counts >= self.profile.min_features
         bodies = [flat[i * width : (i + 1) * width] if has else b"" for i, has in enumerate(enough.tolist())]
@@ -156,38 +156,21 @@ class Sketched:
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = stack(bodies)
         lowest = table[:, : self.room.body : VALUE_BYTES]
-        return bands.band_postings(rows, lowest, bands=self.profile.bands, band_rows=self.profile.rows)
+        return bands.band_postings(rows, lowest, bands=self.parameters.bands, band_rows=self.parameters.rows)
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
         return self.postings(bodies)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         left, right = _values(whole(lefts)), _values(whole(rights))
-        return Measures(resemblance=np.count_nonzero(left == right, axis=1) / self.profile.sample)
+        return Measures(resemblance=np.count_nonzero(left == right, axis=1) / self.parameters.sample)
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
 
 
-def check(profile: Profile) -> None:
-    """ConfigError where the parameters do not go together."""
-    problems = []
-    if profile.tokenizer != "characters":
-        problems.append(
-            f"profile.tokenizer: {profile.method} looks through a window of bytes and knows no "
-            f'{profile.tokenizer}; set it to "characters"'
-        )
-    if profile.method == "sketch-n" and profile.bands * profile.rows > profile.sample:
-        problems.append(
-            f"profile.bands x profile.rows: {profile.bands} x {profile.rows} rows need more than the {profile.sample} "
-            "values there are; lower bands or rows, or raise profile.sample"
-        )
-    if problems:
-        raise ConfigError(*problems)
-
-
-def _windows(texts: Texts, profile: Profile, secret: bytes) -> Windows:
-    return sketches.windows(shingles.varied(texts, profile), profile.window, polynomial_of(secret))
+def _windows(texts: Texts, profile: Profile, parameters: WindowParameters, secret: bytes) -> Windows:
+    return sketches.windows(shingles.varied(texts, profile), parameters.window, polynomial_of(secret))
 
 
 def _prints(body: bytes) -> Hashes:

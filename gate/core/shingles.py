@@ -48,6 +48,11 @@ class Features:
     def __len__(self) -> int:
         return self.starts.size - 1
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many features each document has, repeated ones included."""
+        return np.diff(self.starts)
+
     def first(self, limit: int) -> Features:
         """The first features of each document, `limit` of them at most."""
         sizes = np.diff(self.starts)

@@ -11,21 +11,78 @@ one 64-bit addition counts eight of them, and up to 255 hashes can be added befo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core import bands, shingles
+from gate.core.bands import Probes
 from gate.core.distinct import standing_for
-from gate.core.profile import Weights
+from gate.core.method import NO_LIMIT, Measures, Room, Signatures, bodies_of, stack, whole
+from gate.core.method_parameters import SimHash, Weights
+from gate.core.profile import Profile
 from gate.core.shingles import Features
+from gate.core.text import Texts
+
+FINGERPRINT_BYTES = 8
 
 _LANES = np.uint64(0x0101010101010101)
 _WIDE = np.uint64(0x00FF00FF00FF00FF)
 _BLOCK = 255  # hashes that a byte lane can count
 _BLOCKS = 256  # blocks that a lane of two bytes can
 _CACHED = 256  # blocks to work on at a time: 512 KB stay in a core's cache
+
+
+@dataclass(frozen=True, slots=True)
+class SimHashMethod:
+    """The fingerprint alone: 8 bytes a document, found within `radius` bits for certain."""
+
+    profile: Profile
+    parameters: SimHash
+    secret: bytes = b""
+    max_features: int = NO_LIMIT
+
+    @property
+    def room(self) -> Room:
+        return Room(FINGERPRINT_BYTES, {})
+
+    def sign(self, texts: Texts) -> Signatures:
+        features = shingles.features(texts, self.profile, self.secret)
+        table = fingerprint_bytes(features.first(self.max_features), self.parameters.weights)
+        return bodies_of(table, features.counts, least=self.profile.min_features, limit=self.max_features)
+
+    def postings(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = stack(bodies)
+        return bands.fingerprint_postings(rows, leading_fingerprints(table))
+
+    def probes(self, bodies: Sequence[bytes]) -> Probes:
+        rows, table = stack(bodies)
+        return bands.fingerprint_probes(rows, leading_fingerprints(table), self.parameters.radius)
+
+    def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
+        return Measures(distance=distances(whole(lefts), whole(rights)))
+
+    def fingerprint(self, body: bytes) -> int | None:
+        return int.from_bytes(body[:FINGERPRINT_BYTES], "little") if body else None
+
+
+def fingerprint_bytes(features: Features, weights: Weights) -> NDArray[np.uint8]:
+    """The fingerprint of each document as a row of bytes, the lowest first."""
+    return fingerprints(features, weights).astype("<u8").view(np.uint8).reshape(-1, FINGERPRINT_BYTES)
+
+
+def leading_fingerprints(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The fingerprints that the rows of a table of bodies begin with."""
+    return np.ascontiguousarray(table[:, :FINGERPRINT_BYTES]).view("<u8").ravel().astype(np.uint64, copy=False)
+
+
+def distances(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The distances of the fingerprints that two tables of bodies begin with, row by row."""
+    return distance(leading_fingerprints(left), leading_fingerprints(right)).astype(np.int64)
 
 
 def fingerprints(features: Features, weights: Weights = "count") -> NDArray[np.uint64]:

@@ -43,11 +43,11 @@ from gate.core.bands import Probes
 from gate.core.length_filter import distinct
 from gate.core.method import NO_LIMIT, Measures, Room, Signatures, stack
 from gate.core.method import whole as rows_of
+from gate.core.method_parameters import FREQUENT, SUPER, SimilarityIndex
 from gate.core.profile import Profile
 from gate.core.shingles import Features
 from gate.core.text import Texts
 from gate.core.tokenizers import fmix64
-from gate.errors import ConfigError
 
 Numbers = NDArray[np.int64]
 Signed = NDArray[np.int32]
@@ -55,7 +55,6 @@ Signed = NDArray[np.int32]
 DIVISOR = 25
 MOST = 400  # lowest or highest hashes
 MOST_WORDS = 200
-FREQUENT, SUPER = 13, 14
 TABLE = 9  # between the blocks of fingerprints and the bands
 _STEPS = 4  # binary digits of a bucket behind the first
 _SEED = np.uint64(2011 << 32)
@@ -198,10 +197,11 @@ def buckets(sizes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarityIndex:
+class SimilarityIndexMethod:
     """One number: 8 bytes a document, found by range."""
 
     profile: Profile
+    parameters: SimilarityIndex
     secret: bytes = b""
     max_features: int = NO_LIMIT
 
@@ -210,20 +210,20 @@ class SimilarityIndex:
         return Room(8, {TABLE: 0})
 
     def sign(self, texts: Texts) -> Signatures:
-        profile = self.profile
-        words = profile.si_method == FREQUENT
+        profile, parameters = self.profile, self.parameters
+        words = parameters.si_method == FREQUENT
         features = java_string_hash.features(texts, profile, self.secret, gram=1 if words else None)
-        found = numbers(
+        values = numbers(
             features.first(self.max_features),
-            profile.si_method,
+            parameters.si_method,
             gram=profile.gram,
-            window=profile.si_window,
+            window=parameters.si_window,
             secret=self.secret,
         )
-        counts = np.diff(features.starts)
-        told = (found != 0) & (counts >= profile.min_features)
-        flat = found.astype("<i8").tobytes()
-        bodies = [flat[8 * i : 8 * i + 8] if one else b"" for i, one in enumerate(told.tolist())]
+        counts = features.counts
+        signed = (values != 0) & (counts >= profile.min_features)
+        flat = values.astype("<i8").tobytes()
+        bodies = [flat[8 * i : 8 * i + 8] if has else b"" for i, has in enumerate(signed.tolist())]
         return Signatures(bodies, counts.tolist(), (counts > self.max_features).tolist())
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
@@ -265,11 +265,3 @@ def _ranges(rows: NDArray[np.int64], signed: Numbers, low: NDArray[np.uint64], h
     keys = (np.repeat(first, counts) + within).astype(np.uint64) | negative | np.uint64(TABLE << 32)
     nothing = np.zeros(keys.size, np.uint64)
     return Probes(np.repeat(rows, counts), keys, nothing, nothing.astype(np.uint8))
-
-
-def check(profile: Profile) -> None:
-    """Refuse parameters that the method cannot work with, before any work."""
-    if profile.si_method == FREQUENT and profile.tokenizer == "characters":
-        raise ConfigError("profile.si_method: 13 counts words; give profile.tokenizer words or soundex")
-    if profile.si_method == SUPER and profile.gram < 2:
-        raise ConfigError("profile.gram: a super shingle of 1 never ends; give 2 or more")

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.method_registry import Measures, Method
+from gate.core.method import Measures, Method
+from gate.core.method_parameters import Fingerprinted
 from gate.core.profile import Profile
 from gate.model import Relation
 
@@ -40,8 +41,8 @@ def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
     if profile.containment is not None and measures.left_in_right is not None and measures.right_in_left is not None:
         larger = np.maximum(measures.left_in_right, measures.right_in_left)
         decided.append(np.round(larger, PLACES) >= profile.containment)
-    if not decided and measures.distance is not None:
-        decided.append(measures.distance <= profile.radius)
+    if not decided and measures.distance is not None and isinstance(profile.method, Fingerprinted):
+        decided.append(measures.distance <= profile.method.radius)
     verdicts: NDArray[np.bool_] = np.logical_or.reduce(decided)
     return verdicts
 

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from gate.core.bands import band_recall
 from gate.core.length_filter import all_pairs, resemblances
+from gate.core.method_parameters import Family
 from gate.core.minhash import resemblance, signatures
 from gate.core.plan import bands_for
-from gate.core.profile import Family, Profile
+from gate.core.profile import Profile
 from gate.core.shingles import features
 from gate.core.simhash import weighted
 from gate.core.text import normalise

@@ -42,6 +42,7 @@ from gate.lab.sampling import (
     times,
     tried,
     versions,
+    window_of,
 )
 from gate.lab.scores import normalise_in_batches
 from gate.lab.truth import LEAST, Corpus
@@ -78,6 +79,10 @@ def check(options: CherkasovaOptions) -> None:
         values: tuple[int, ...] = getattr(options, name)
         if len(set(values)) < len(values):
             raise ConfigError(f"{name}: a number stands twice; give each once")
+
+
+def using(method: str, profiles: Sequence[Profile]) -> list[Profile]:
+    return [profile for profile in profiles if profile.method.name == method]
 
 
 def run(corpus: Corpus, options: CherkasovaOptions, progress: ProgressTracker) -> ExperimentReport:
@@ -126,10 +131,10 @@ def run(corpus: Corpus, options: CherkasovaOptions, progress: ProgressTracker) -
         ],
         plots=[
             *(window_plot(method, by_window, inserted) for method, _ in BY_WINDOW),
-            *(overlap_plot(f"figure-3-{m}", [p for p in by_window if p.method == m], strange) for m, _ in BY_WINDOW),
+            *(overlap_plot(f"figure-3-{m}", using(m, by_window), strange) for m, _ in BY_WINDOW),
             overlap_plot("figure-4", hundred, strange),
             curve_plot("figure-5", "Figure 5: average similarity by n", by_sample, inserted, Edit.INSERT),
-            *(spread_plot(f"figure-6-{m}", [p for p in by_sample if p.method == m], inserted) for m in SAMPLED),
+            *(spread_plot(f"figure-6-{m}", using(m, by_sample), inserted) for m in SAMPLED),
             curve_plot("figure-7a", "Figure 7 (a): words inserted", [*four, plain], inserted, Edit.INSERT),
             curve_plot("figure-7b", "Figure 7 (b): words removed", [*four, plain], removed, Edit.DELETE),
             *(spread_plot(f"figure-8-{edits}", four, inserted, edits=edits) for edits in ends(options.edits)),
@@ -157,10 +162,10 @@ def curve_table(
     for profile in profiles:
         most = max(found[profile])
         rows.append(
-            {"algorithm": label(profile), "window": profile.window}
+            {"algorithm": label(profile), "window": window_of(profile)}
             | {f"{n} words": mean(values) for n, values in found[profile].items()}
-            | {"all windows, at the last": expected(of, most, profile.window)}
-            | {"paper": PAPER_CURVES.get((label(profile), profile.window, most))}
+            | {"all windows, at the last": expected(of, most, window_of(profile))}
+            | {"paper": PAPER_CURVES.get((label(profile), window_of(profile), most))}
         )
     note = "All windows: what their whole sets would tell if no two of the inserted words stood near each other."
     return Table(name=name, title=title, rows=rows, note=note)
@@ -176,7 +181,7 @@ def overlap_table(strange: Mapping[Profile, SimilarPairs]) -> Table:
         rows.append(
             {
                 "algorithm": label(profile),
-                "window": profile.window,
+                "window": window_of(profile),
                 "anything": Proportion(len(pairs.left), pairs.total),
             }
             | above
@@ -255,7 +260,7 @@ def cluster_table(pairs: Mapping[Profile, SimilarPairs]) -> Table:
 def time_table(timed: Sequence[Profile], spent: Sequence[float]) -> Table:
     least = min(spent)
     rows: list[Row] = [
-        {"algorithm": label(profile), "window": profile.window, "ms": ms, "times the fastest": ms / least}
+        {"algorithm": label(profile), "window": window_of(profile), "ms": ms, "times the fastest": ms / least}
         for profile, ms in zip(timed, spent, strict=True)
     ]
     title = "Figure 11: processing time of a file of 500 KB"
@@ -274,7 +279,7 @@ def notes(
     most = max(inserted[four[0]])
     ranked = sorted(four, key=lambda profile: -mean(inserted[profile][most]))
     counted = {label(profile): len(found.from_(SIMILAR).left) for profile, found in pairs.items()}
-    mod = next((profile for profile in strange if label(profile) == "Mod_100" and profile.window == WINDOW), None)
+    mod = next((profile for profile in strange if label(profile) == "Mod_100" and window_of(profile) == WINDOW), None)
     said = [
         f"{len(of.sizes)} documents of {int(of.sizes.min()):,} to {int(of.sizes.max()):,} bytes were edited, "
         f"{int(of.sizes.mean()):,} on average; the paper has 100 of 9 to 540 KB, some 50 KB on average. The same "

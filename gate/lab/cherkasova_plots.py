@@ -9,33 +9,33 @@ import numpy as np
 from gate.core.profile import Profile
 from gate.lab.experiment import Plot, Series
 from gate.lab.planting import Edit
-from gate.lab.sampling import SimilarityCurves, SimilarPairs, label, mean
+from gate.lab.sampling import SimilarityCurves, SimilarPairs, label, mean, window_of
 
 DONE = {Edit.INSERT: "inserted", Edit.DELETE: "removed"}
 THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def window_plot(method: str, by_window: Sequence[Profile], found: SimilarityCurves) -> Plot:
-    own = [profile for profile in by_window if profile.method == method]
+    own = [profile for profile in by_window if profile.method.name == method]
     return Plot(
         name=f"figure-2-{method}",
         title=f"Figure 2: average similarity under {label(own[0])} by window",
         x_label="words inserted",
         y_label="average similarity",
         series=[
-            Series(label=f"{p.window} bytes", x=list(map(float, found[p])), y=[mean(v) for v in found[p].values()])
+            Series(label=f"{window_of(p)} bytes", x=list(map(float, found[p])), y=[mean(v) for v in found[p].values()])
             for p in own
         ],
     )
 
 
 def overlap_plot(name: str, profiles: Sequence[Profile], strange: Mapping[Profile, SimilarPairs]) -> Plot:
-    one_window = len({profile.window for profile in profiles}) == 1
+    one_window = len({window_of(profile) for profile in profiles}) == 1
     series: list[Series] = []
     for profile in profiles:
         values = np.sort(strange[profile].similarity)
         shares = 1.0 - (values.size - np.arange(1, values.size + 1)) / max(strange[profile].total, 1)
-        called = label(profile) if one_window else f"{profile.window} bytes"
+        called = label(profile) if one_window else f"{window_of(profile)} bytes"
         series.append(Series(label=called, x=values.tolist(), y=shares.tolist()))
     shown = "Figure 4: different documents, window 20" if one_window else f"Figure 3: {label(profiles[0])} by window"
     return Plot(
@@ -103,9 +103,9 @@ def time_plot(timed: Sequence[Profile], spent: Sequence[float]) -> Plot:
         series=[
             Series(
                 label=f"window {window}",
-                x=[float(ticks.index(label(p))) for p in timed if p.window == window],
-                y=[ms for p, ms in zip(timed, spent, strict=True) if p.window == window],
+                x=[float(ticks.index(label(p))) for p in timed if window_of(p) == window],
+                y=[ms for p, ms in zip(timed, spent, strict=True) if window_of(p) == window],
             )
-            for window in dict.fromkeys(p.window for p in timed)
+            for window in dict.fromkeys(window_of(p) for p in timed)
         ],
     )

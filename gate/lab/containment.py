@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gate.core.bands import Probes
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import ModN
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
 from gate.core.verify import verify
@@ -94,7 +95,7 @@ def run(corpus: Corpus, options: ContainmentOptions, progress: ProgressTracker) 
     }
     tried = [_tried(n, keys) for n in options.samples for keys in options.keys]
     beside = replace(BUILT_IN["standard"], name="standard", containment=PROFILE.containment)
-    profiles = [*dict.fromkeys([*tried, _tried(PROFILE.sample, PROFILE.max_keys)]), beside]
+    profiles = [*dict.fromkeys([*tried, _tried(*_sampling(PROFILE))]), beside]
     found = {profile: measured(profile, texts, hosts, planted) for profile in progress(profiles, "looking parts up")}
     return ExperimentReport(
         tables=[recall_table(found), price_table(found), name_table(found)],
@@ -104,7 +105,13 @@ def run(corpus: Corpus, options: ContainmentOptions, progress: ProgressTracker) 
 
 
 def _tried(n: int, keys: int) -> Profile:
-    return replace(PROFILE, name="tried", sample=n, max_keys=keys)
+    return replace(PROFILE, name="tried", method=ModN(sample=n, max_keys=keys))
+
+
+def _sampling(profile: Profile) -> tuple[int, int] | tuple[None, None]:
+    """The n of Mod_n and the most keys of a document; none under another method."""
+    method = profile.method
+    return (method.sample, method.max_keys) if isinstance(method, ModN) else (None, None)
 
 
 def _cut(text: str, share: int, replaced: int, rng: np.random.Generator, words: Sequence[str]) -> str:
@@ -179,10 +186,9 @@ def called(kind: PartKind) -> str:
 
 
 def row_of(profile: Profile) -> dict[str, object]:
-    if profile.method != "mod-n":
-        return {"profile": profile.name, "n": None, "keys": None}
-    chosen = (profile.sample, profile.max_keys) == (PROFILE.sample, PROFILE.max_keys)
-    return {"profile": "containment" if chosen else "", "n": profile.sample, "keys": profile.max_keys}
+    n, keys = _sampling(profile)
+    name = profile.name if n is None else "containment" if (n, keys) == _sampling(PROFILE) else ""
+    return {"profile": name, "n": n, "keys": keys}
 
 
 def recall_table(found: Mapping[Profile, ContainmentScore]) -> Table:
@@ -237,7 +243,8 @@ def name_table(found: Mapping[Profile, ContainmentScore]) -> Table:
 def recall_plot(found: Mapping[Profile, ContainmentScore], parts: Sequence[int], replaced: int) -> Plot:
     series: list[Series] = []
     for profile, score in found.items():
-        label = f"n {profile.sample}, {profile.max_keys} keys" if profile.method == "mod-n" else profile.name
+        n, keys = _sampling(profile)
+        label = profile.name if n is None else f"n {n}, {keys} keys"
         shares = [score.recall[share, replaced].share or 0.0 for share in parts]
         series.append(Series(label=label, x=list(map(float, parts)), y=shares))
     how = f", {replaced} % of their words replaced" if replaced else ", verbatim"

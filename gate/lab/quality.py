@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from gate.core import sampled_methods
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import Fingerprinted, WindowParameters
 from gate.core.method_registry import method_of
 from gate.core.plan import IDENTITY_BYTES, POSTING_BYTES
 from gate.core.profile import Profile
@@ -128,7 +128,7 @@ def sampled(corpus: Corpus, count: int, rng: np.random.Generator) -> Corpus:
 
 def prints_of(profile: Profile, bodies: Sequence[bytes]) -> list[int]:
     """The SimHash of each body, 0 of an empty one; nothing where the method has none."""
-    if profile.method not in ("simhash", "hybrid"):
+    if not isinstance(profile.method, Fingerprinted):
         return []
     method = method_of(profile)
     return [method.fingerprint(body) or 0 if body else 0 for body in bodies]
@@ -146,12 +146,12 @@ def cost(profile: Profile, found: JudgedPairs, documents: int) -> Row:
     bodies = sum(map(len, found.bodies)) / documents
     postings = len(method_of(profile).postings(found.bodies)) / documents
     seen = (
-        f"windows of {profile.window}"
-        if profile.method in sampled_methods.NAMES
+        f"windows of {profile.method.window}"
+        if isinstance(profile.method, WindowParameters)
         else f"{profile.tokenizer} in {profile.gram}s"
     )
     return {
-        "how": f"{profile.method}, {seen}",
+        "how": f"{profile.method.name}, {seen}",
         "signature, bytes": round(bodies),
         "index, bytes": round(IDENTITY_BYTES + bodies + POSTING_BYTES * postings),
         "signing, ms": found.signing / documents * 1000,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core import java_string_hash, similarity_index
+from gate.core.method_parameters import FREQUENT, SimilarityIndex
 from gate.core.profile import Profile, Tokenizer
 from gate.core.text import Texts
 from gate.lab.experiment import ProgressTracker
@@ -92,13 +93,13 @@ def similarity_indexes(
     shapes = list(product(OFFSETS, "ABCD", runs))
     for tokenizer, variation, (gram, window) in progress(shapes, "tokenizers, variations and runs"):
         switches: Any = dict.fromkeys((CHARACTERS if tokenizer == "characters" else WORDS)[variation], True)
-        profile = Profile(name="tried", method="simindex", tokenizer=tokenizer, gram=gram, **switches)
+        profile = Profile(name="tried", method=SimilarityIndex(), tokenizer=tokenizer, gram=gram, **switches)
         whole = [java_string_hash.features(batch, profile) for batch in texts]
         single = (
             [java_string_hash.features(batch, profile, gram=1) for batch in texts] if tokenizer != "characters" else []
         )
         for method in range(1, 15):
-            if features := single if method == similarity_index.FREQUENT else whole:
+            if features := single if method == FREQUENT else whole:
                 parts = [similarity_index.numbers(one, method, gram=gram, window=window) for one in features]
                 found[Combination(method, tokenizer, variation, gram, window)] = np.concatenate(parts)
     return found

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import SimHash
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.simhash import distance
@@ -88,7 +89,9 @@ class Roth2013Options(ExperimentOptions, frozen=True, kw_only=True):
 def run(corpus: Corpus, options: Roth2013Options, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     radius = floor(BITS * (1.0 - options.similarity) + 1e-9)
-    tried = replace(PROFILE, name="tried", gram=options.gram, radius=radius, min_features=1)
+    tried = replace(
+        PROFILE, name="tried", gram=options.gram, method=SimHash(radius=radius, weights="set"), min_features=1
+    )
     controls = drawn(corpus, options.controls, rng)
     made = variants(options, vocabulary(corpus.texts, rng))
     prints = fingerprints(tried, corpus.texts)

@@ -14,9 +14,9 @@ from time import process_time
 import numpy as np
 
 from gate.core.method import COUNT_BYTES
+from gate.core.method_parameters import BswN, Chunks, MinN, ModN, SampleParameters, SketchN, WindowParameters
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
-from gate.core.sampled_methods import SAMPLES
 from gate.core.text import Texts, normalise
 from gate.errors import ConfigError
 from gate.lab.experiment import ProgressTracker
@@ -39,22 +39,39 @@ def tried(method: str, n: int, *, window: int = 20, plain: bool = False) -> Prof
     return Profile(
         name="tried",
         tokenizer="characters",
-        method=method,
-        window=window,
-        sample=n,
-        chunks="whole" if plain else "smallest",
-        max_prints=MOST,
-        max_keys=MOST,
-        bands=min(n, MOST_BANDS),
-        rows=1,
+        method=_parameters(method, n, window, "whole" if plain else "smallest"),
         min_features=1,
         resemblance=0.7,
     )
 
 
+def _parameters(method: str, n: int, window: int, chunks: Chunks) -> WindowParameters:
+    match method:
+        case "mod-n":
+            return ModN(sample=n, window=window, max_prints=MOST, max_keys=MOST)
+        case "min-n":
+            return MinN(sample=n, window=window, max_keys=MOST)
+        case "bsw-n":
+            return BswN(sample=n, window=window, chunks=chunks, max_prints=MOST, max_keys=MOST)
+        case _:
+            return SketchN(sample=n, window=window, bands=min(n, MOST_BANDS), rows=1)
+
+
+def parameters_of(profile: Profile) -> WindowParameters:
+    """The parameters of a profile whose method looks through windows of bytes."""
+    if not isinstance(profile.method, WindowParameters):
+        raise TypeError(f"{profile.method.name} looks through no windows")
+    return profile.method
+
+
+def window_of(profile: Profile) -> int:
+    return parameters_of(profile).window
+
+
 def label(profile: Profile) -> str:
-    plain = " plain" if profile.chunks == "whole" else ""
-    return f"{ALGORITHMS[profile.method]}_{profile.sample}{plain}"
+    method = parameters_of(profile)
+    plain = " plain" if isinstance(method, BswN) and method.chunks == "whole" else ""
+    return f"{ALGORITHMS[method.name]}_{method.sample}{plain}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +176,9 @@ def likely(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> Si
     """Every pair of which the signatures have something in common, and are so similar at least."""
     method = method_of(profile)
     bodies = signed(method, batches)
-    left, right = sharing(bodies, least) if profile.method in SAMPLES else find_candidates(method, bodies)
+    left, right = (
+        sharing(bodies, least) if isinstance(profile.method, SampleParameters) else find_candidates(method, bodies)
+    )
     parts = [measures.resemblance for measures in compared(method, bodies, left, right)]
     found = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
     kept = (found > 0) & (found >= least)

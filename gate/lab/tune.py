@@ -11,10 +11,11 @@ from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta, structs
+from msgspec import Meta
 from msgspec.structs import replace
 
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import Fingerprinted, MinHash
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
@@ -244,19 +245,21 @@ def looked(profile: Profile) -> str:
 
 def found_by(profile: Profile) -> str:
     parts = []
-    if profile.method != "minhash":
-        parts.append(f"SimHash within {profile.radius} bits (weights {profile.weights})")
-    if profile.method != "simhash":
-        parts.append(f"{profile.bands} bands of {profile.rows} of {profile.bins} MinHash bins")
+    method = profile.method
+    if isinstance(method, Fingerprinted):
+        parts.append(f"SimHash within {method.radius} bits (weights {method.weights})")
+    if isinstance(method, MinHash):
+        parts.append(f"{method.bands} bands of {method.rows} of {method.bins} MinHash bins")
     alike = f", alike from an estimated resemblance of {profile.resemblance:g}" if profile.resemblance else ""
     return " and ".join(parts) + alike
 
 
 def chosen_table(profile: Profile) -> Table:
-    plain = structs.asdict(Profile(name=profile.name))
+    plain = Profile(name=profile.name, method=type(profile.method)()).parameters()
+    standard = STANDARD.parameters()  # a hybrid: it has the parameters of every method that is tried
     rows: list[Row] = [
-        {"parameter": name, "value": written(value), "standard": written(structs.asdict(STANDARD)[name])}
-        for name, value in structs.asdict(profile).items()
+        {"parameter": name, "value": written(value), "standard": written(standard[name])}
+        for name, value in profile.parameters().items()
         if name in ("tokenizer", "gram", "method", "resemblance") or value != plain[name]
     ]
     return Table(name="profile", title="The chosen profile, where it differs from the defaults", rows=rows)
@@ -306,7 +309,7 @@ def curve_plot(curves: dict[str, list[tuple[float, Proportion]]], wanted: Tuning
 
 def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, wanted: TuningGoal) -> Plot:
     groups = {
-        method: [one for one in fit if one.profile.method == method] for method in ("simhash", "minhash", "hybrid")
+        method: [one for one in fit if one.profile.method.name == method] for method in ("simhash", "minhash", "hybrid")
     }
     series = [
         Series(label=name, x=[float(one.size) for one in own], y=[one.candidates for one in own])
@@ -336,7 +339,7 @@ def render_toml(tuned: TuningResult) -> str:
     lines += ["#", "# J of a pair    recall on other edits"]
     lines += [f"# {low:.2f} - {low + 0.05:.2f}    {told(found)}" for low, found in tuned.curve if found.total]
     lines.append("")
-    lines += [f"{name} = {written(value)}" for name, value in structs.asdict(tuned.profile).items()]
+    lines += [f"{name} = {written(value)}" for name, value in tuned.profile.parameters().items()]
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from gate.core.method_parameters import Hybrid, MinHash, SimHash, Weights
 from gate.core.method_registry import method_of
 from gate.core.plan import plan
 from gate.core.profile import Profile
@@ -24,6 +25,7 @@ NAME = "tuned"
 WIDTH = 0.1  # of the band of J above `at` that recall is measured in: the hardest of the pairs that are promised
 RADII = (2, 3, 4, 5, 6, 7)  # above, reading the index costs too much (docs/quality.md)
 HYBRID_RADIUS = 3
+WEIGHTS: tuple[Weights, ...] = ("count", "log")
 BINS = (64, 128, 256)
 BANDINGS = ((8, 4), (12, 4), (16, 4), (24, 4), (32, 4), (16, 3), (21, 3), (32, 3), (12, 5), (25, 5), (32, 6), (32, 2))
 THRESHOLDS: tuple[float, ...] = tuple(round(0.2 + 0.025 * step, 3) for step in range(32))
@@ -81,26 +83,23 @@ def looks(spaceless: bool) -> list[Profile]:
 def measure(documents: Corpus, look: Profile, wanted: TuningGoal) -> Iterator[ProfileTrial]:
     """Every method, radius, banding and threshold over one way of looking at a text."""
     bench = GridEvaluator(documents, wanted)
-    near = {
-        weights: bench.near(replace(look, method="simhash", weights=weights, resemblance=None, radius=max(RADII)))
-        for weights in ("count", "log")
-    }
+    near = {weights: bench.near(look, SimHash(radius=max(RADII), weights=weights)) for weights in WEIGHTS}
     for weights, found in near.items():
         for radius in RADII:
-            profile = replace(look, method="simhash", weights=weights, resemblance=None, radius=radius)
+            profile = replace(look, method=SimHash(radius=radius, weights=weights), resemblance=None)
             yield bench.tried(profile, found.only(found.measure <= radius), found.seconds)
     for bins in BINS:
-        bodies, seconds = bench.signed(replace(look, method="minhash", bins=bins))
+        bodies, seconds = bench.signed(replace(look, method=MinHash(bins=bins)))
         prints = near["count"].only(near["count"].measure <= HYBRID_RADIUS)
         for bands, rows in BANDINGS:
             if bands * rows > bins:
                 continue
-            profile = replace(look, method="minhash", bins=bins, bands=bands, rows=rows)
+            profile = replace(look, method=MinHash(bins=bins, bands=bands, rows=rows))
             met = bench.met(profile, bodies, seconds)
             if (best := bench.decided(profile, met)) is not None:
                 yield best
             both = bench.joined(profile, bodies, met, prints)
-            hybrid = replace(profile, method="hybrid", radius=HYBRID_RADIUS)
+            hybrid = replace(look, method=Hybrid(bins=bins, bands=bands, rows=rows, radius=HYBRID_RADIUS))
             if (best := bench.decided(hybrid, both)) is not None:
                 yield best
 
@@ -144,8 +143,9 @@ class GridEvaluator:
         estimates = self._estimates(profile, bodies, pairs)
         return MeasuredPairs(pairs, estimates, seconds + (process_time() - begun) / len(self.documents))
 
-    def near(self, profile: Profile) -> MeasuredPairs:
+    def near(self, look: Profile, fingerprint: SimHash) -> MeasuredPairs:
         """The pairs within the radius, with their distances."""
+        profile = replace(look, method=fingerprint, resemblance=None)
         bodies, seconds = self.signed(profile)
         method = method_of(profile)
         begun = process_time()
@@ -157,7 +157,7 @@ class GridEvaluator:
             if measures.distance is not None
         ]
         apart = np.concatenate([np.empty(0, np.int64), *distances]).astype(np.float64)
-        near = apart <= profile.radius
+        near = apart <= fingerprint.radius
         seconds += (process_time() - begun) / len(self.documents)
         return MeasuredPairs(pairs.only(near), apart[near], seconds)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from gate.config.profiles import changed_profile
 from gate.config.settings import load_settings
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import Hybrid, SimHash
 from gate.core.profile import Profile
+from gate.errors import ConfigError
 from tests.config.settings_problems import problems, write
 
 
@@ -83,6 +87,70 @@ def test_a_profile_whose_parameters_do_not_go_together_is_reported() -> None:
     assert "bands" in problem
     [problem] = problems('[profile]\nname = "mine"\nmethod = "magic"')
     assert "method" in problem
+
+
+@pytest.mark.parametrize(
+    ("toml", "problem"),
+    [
+        (
+            'base = "simhash"\nbands = 8',
+            "bands is a parameter of the method minhash or hybrid or sketch-n, and the method here is simhash; leave "
+            "it out, or set method",
+        ),
+        (
+            'method = "minhash"\nradius = 4',
+            "radius is a parameter of the method simhash or hybrid, and the method here is minhash; leave it out, or "
+            "set method",
+        ),
+        (
+            'base = "simhash"\nresemblance = 0.8',
+            "resemblance means nothing to the method simhash: it measures a distance in bits alone; set radius",
+        ),
+        (
+            'base = "containment"\ngram = 5',
+            "gram means nothing to the method mod-n: it looks through windows of bytes; set window",
+        ),
+        (
+            'base = "min-n"\ncontainment = 0.8',
+            "containment means nothing to the method min-n: it estimates no containment; set resemblance",
+        ),
+    ],
+)
+def test_a_field_that_means_nothing_to_the_method_is_reported_with_where_it_belongs(toml: str, problem: str) -> None:
+    assert problems(f'[profile]\nname = "mine"\n{toml}') == [f"profile (gate.toml): {problem}"]
+
+
+def test_an_unknown_method_is_reported_by_the_names_there_are() -> None:
+    [problem] = problems('[profile]\nname = "mine"\nmethod = "nilsimsa"')
+    assert problem == (
+        "profile (gate.toml): method: 'nilsimsa' is unknown; choose one of bsw-n, hybrid, min-n, minhash, mod-n, "
+        "simhash, simindex, sketch-n"
+    )
+
+
+def test_parameters_are_flat_beside_the_method_and_reach_it() -> None:
+    profile = profile_of('[profile]\nname = "mine"\nbase = "standard"\nmethod = "simhash"\nradius = 5')
+    assert profile.method == SimHash(radius=5)
+
+
+def test_a_profile_of_another_method_keeps_what_both_methods_have() -> None:
+    profile = profile_of('[profile]\nname = "mine"\nbase = "bergillos-2018"\nmethod = "hybrid"')
+    assert profile.method == Hybrid(family="modular", bands=17, rows=5)
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_the_parameters_of_a_profile_are_a_table_that_makes_it_again(name: str) -> None:
+    flat = BUILT_IN[name].parameters() | {"name": "again"}
+    toml = "\n".join(f"{key} = {'false' if value is None else json.dumps(value)}" for key, value in flat.items())
+    assert profile_of(f"[profile]\n{toml}").digest() == BUILT_IN[name].digest()
+
+
+def test_a_changed_profile_is_checked_as_a_whole() -> None:
+    assert changed_profile(BUILT_IN["standard"], {"name": "mine", "bins": 64}).method == Hybrid(bins=64)
+    with pytest.raises(ConfigError, match="need more than the 16 bins"):
+        changed_profile(BUILT_IN["standard"], {"name": "mine", "bins": 16})
+    with pytest.raises(ConfigError, match="give a changed one another name or version"):
+        changed_profile(BUILT_IN["standard"], {"bins": 256})
 
 
 def test_a_name_that_cannot_be_part_of_a_key_is_refused(folder: Path) -> None:

@@ -263,11 +263,11 @@ def body(hashes: Sequence[int], profile: Profile) -> bytes:
     """What is stored of a document."""
     if len(hashes) < profile.min_features:
         return b""
-    stored = b""
-    if profile.method != "minhash":
-        stored += fingerprint(hashes, profile.weights).to_bytes(8, "little")
-    if profile.method != "simhash":
-        stored += len(set(hashes)).to_bytes(4, "little") + signature(hashes, profile.bins, profile.family)
+    stored, own = b"", profile.parameters()
+    if own["method"] != "minhash":
+        stored += fingerprint(hashes, own["weights"]).to_bytes(8, "little")
+    if own["method"] != "simhash":
+        stored += len(set(hashes)).to_bytes(4, "little") + signature(hashes, own["bins"], own["family"])
     return stored
 
 

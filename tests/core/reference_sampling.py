@@ -14,15 +14,14 @@ import mmh3
 from gate.core.profile import Profile
 from tests.core.reference import ALL_ONES, fmix64, mask_numbers, mix_band
 
-WINDOWED = ("mod-n", "min-n", "bsw-n", "sketch-n")
-
 
 def body(normal: str, profile: Profile, secret: bytes = b"") -> bytes:
     """What is stored of a normalised text."""
     data = (mask_numbers(normal) if profile.mask_numbers else normal).encode()
-    prints = window_prints(data, profile.window, polynomial(secret))
-    if profile.method == "bsw-n" and profile.chunks == "whole":
-        return kept(chunk_hashes(data, prints, profile, secret), profile)
+    own = profile.parameters()
+    prints = window_prints(data, own["window"], polynomial(secret))
+    if own["method"] == "bsw-n" and own["chunks"] == "whole":
+        return kept(chunk_hashes(data, prints, own["window"], own["sample"], secret), profile)
     return kept(prints, profile)
 
 
@@ -63,9 +62,9 @@ def window_prints(data: bytes, window: int, polynomial: int) -> list[int]:
     return [remainder(int.from_bytes(one, "big") << 64, polynomial) for one in windows]
 
 
-def chunk_hashes(data: bytes, prints: Sequence[int], profile: Profile, secret: bytes) -> list[int]:
+def chunk_hashes(data: bytes, prints: Sequence[int], window: int, n: int, secret: bytes) -> list[int]:
     """The hash of each chunk's bytes."""
-    ends = [i + profile.window for i, value in enumerate(prints) if value % profile.sample == 0]
+    ends = [i + window for i, value in enumerate(prints) if value % n == 0]
     if prints and len(data) not in ends:
         ends.append(len(data))
     chunks = [data[a:b] for a, b in zip([0, *ends], ends)]
@@ -97,26 +96,27 @@ def sketch(prints: Sequence[int], n: int) -> bytes:
 
 def sampled(prints: Sequence[int], profile: Profile) -> set[int]:
     """The fingerprints that stand for a text."""
-    if profile.method == "mod-n":
-        return {value for value in prints if value % profile.sample == 0}
-    if profile.method == "bsw-n" and profile.chunks == "smallest":
-        return set(chunk_minima(prints, profile.sample))
+    own = profile.parameters()
+    if own["method"] == "mod-n":
+        return {value for value in prints if value % own["sample"] == 0}
+    if own["method"] == "bsw-n" and own["chunks"] == "smallest":
+        return set(chunk_minima(prints, own["sample"]))
     return set(prints)
 
 
 def kept(prints: Sequence[int], profile: Profile) -> bytes:
-    chosen = sorted(sampled(prints, profile))
-    counted = chosen if profile.method in ("mod-n", "bsw-n") else prints
+    chosen, own = sorted(sampled(prints, profile)), profile.parameters()
+    counted = chosen if own["method"] in ("mod-n", "bsw-n") else prints
     if not chosen or len(counted) < profile.min_features:
         return b""
-    if profile.method == "sketch-n":
-        return sketch(prints, profile.sample)
-    most = profile.sample if profile.method == "min-n" else profile.max_prints
+    if own["method"] == "sketch-n":
+        return sketch(prints, own["sample"])
+    most: int = own["sample"] if own["method"] == "min-n" else own["max_prints"]
     head = min(len(chosen), most) + (2**31 if len(chosen) > most else 0)
     return head.to_bytes(4, "little") + b"".join(value.to_bytes(8, "little") for value in chosen[:most])
 
 
 def print_key(value: int, profile: Profile) -> tuple[int, int]:
     """The key and the tag of a fingerprint."""
-    mixed, tag_bits = mix_band(value, 8), 48 if profile.max_keys <= 64 else 44
+    mixed, tag_bits = mix_band(value, 8), 48 if profile.parameters()["max_keys"] <= 64 else 44
     return 8 << 32 | mixed >> tag_bits, mixed % 2**tag_bits

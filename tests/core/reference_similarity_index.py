@@ -54,7 +54,8 @@ def grams(normal: str, profile: Profile, gram: int) -> list[str]:
 
 def prints(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
     """The hashes of a document's k-grams; of its words, where those are counted."""
-    codes = [hash_code(one) for one in grams(normal, profile, 1 if profile.si_method == 13 else profile.gram)]
+    gram = 1 if profile.parameters()["si_method"] == 13 else profile.gram
+    codes = [hash_code(one) for one in grams(normal, profile, gram)]
     if not secret:
         return codes
     return [signed(fmix64(code % 2**32 ^ seed_of(secret)) >> 32, 32) for code in codes]
@@ -118,6 +119,6 @@ def number(values: Sequence[int], method: int, *, gram: int, window: int, polyno
 
 
 def body(normal: str, profile: Profile, secret: bytes = b"", polynomial: int = POLYNOMIAL) -> bytes:
-    values = prints(normal, profile, secret)
-    found = number(values, profile.si_method, gram=profile.gram, window=profile.si_window, polynomial=polynomial)
+    values, own = prints(normal, profile, secret), profile.parameters()
+    found = number(values, own["si_method"], gram=own["gram"], window=own["si_window"], polynomial=polynomial)
     return found.to_bytes(8, "little", signed=True) if found and len(values) >= profile.min_features else b""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gate.core import hash_families
 from gate.core.hash_families import FAMILIES, NONE, minima
+from gate.core.method_parameters import Family
 from gate.core.minhash import resemblance, signatures
-from gate.core.profile import Family
 from tests.core import reference
 from tests.core.samples import feature_batches, hashes, packed
 

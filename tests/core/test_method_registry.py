@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gate.core.bands import Probes, nothing
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import Hybrid, MethodParameters, MinHash, SimHash
 from gate.core.method_registry import METHODS, Measures, Method, Room, Signatures, method_of
 from gate.core.profile import Profile
 from gate.core.text import Texts, normalise
@@ -17,19 +18,26 @@ from gate.errors import ConfigError
 from tests.core import reference
 from tests.core.samples import WRITTEN, any_texts, batches
 
-NAMES = ["hybrid", "minhash", "simhash"]  # those of k-grams; test_windowed.py has the others
+# Those of k-grams; test_sampled_methods.py has the others.
+KINDS: dict[str, type[MethodParameters]] = {kind.name: kind for kind in (Hybrid, MinHash, SimHash)}
+NAMES = list(KINDS)
+FINGERPRINT = {"radius": st.integers(0, 5), "weights": st.sampled_from(["count", "log", "set"])}
+SKETCH = {
+    "bins": st.sampled_from([32, 64]),
+    "bands": st.integers(1, 4),
+    "rows": st.integers(1, 8),
+    "family": st.sampled_from(["one-permutation", "modular", "multiplicative", "murmur3"]),
+}
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),
     tokenizer=st.sampled_from(["characters", "words", "soundex"]),
     gram=st.integers(1, 4),
-    weights=st.sampled_from(["count", "log", "set"]),
-    method=st.sampled_from(NAMES),
-    radius=st.integers(0, 5),
-    bins=st.sampled_from([32, 64]),
-    bands=st.integers(1, 4),
-    rows=st.integers(1, 8),
-    family=st.sampled_from(["one-permutation", "modular", "multiplicative", "murmur3"]),
+    method=st.one_of(
+        st.builds(SimHash, **FINGERPRINT),
+        st.builds(MinHash, **SKETCH),
+        st.builds(Hybrid, **FINGERPRINT, **SKETCH),
+    ),
     min_features=st.sampled_from([1, 8]),
 )
 
@@ -41,11 +49,12 @@ def pairs_of(probes: Probes) -> list[tuple[int, int, int, int]]:
 def kept(body: bytes, profile: Profile) -> set[tuple[int, int]]:
     """Keys and tags of a body, by the definition."""
     found: set[tuple[int, int]] = set()
-    if profile.method != "minhash" and body:
+    own = profile.parameters()
+    if own["method"] != "minhash" and body:
         fingerprint = int.from_bytes(body[:8], "little")
         found |= {(key, fingerprint) for key in reference.block_keys(fingerprint)}
-    if profile.method != "simhash" and body:
-        found |= set(reference.band_keys(body[-profile.bins :], bands=profile.bands, rows=profile.rows))
+    if own["method"] != "simhash" and body:
+        found |= set(reference.band_keys(body[-own["bins"] :], bands=own["bands"], rows=own["rows"]))
     return found
 
 
@@ -72,14 +81,14 @@ def test_a_text_is_signed_alike_in_any_company(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_that_differ_in_form_only_have_one_body(name: str) -> None:
-    method = method_of(Profile(name="p", method=name, min_features=1, tokenizer="characters"))
+    method = method_of(Profile(name="p", method=KINDS[name](), min_features=1, tokenizer="characters"))
     forms = ["Straße im  Café", "STRASSE IM CAFE\u0301", "strasse im café\n", "ＳＴＲＡＳＳＥ\u00ad im Café"]
     assert len(set(method.sign(normalise(forms)).bodies)) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_with_another_secret_bodies_have_nothing_in_common(name: str) -> None:
-    profile = Profile(name="p", method=name, min_features=1)
+    profile = Profile(name="p", method=KINDS[name](), min_features=1)
     texts = normalise(list(WRITTEN.values()))
     bodies = [method_of(profile, secret).sign(texts).bodies for secret in (b"", b"a", b"b")]
     for mine, theirs in ((bodies[0], bodies[1]), (bodies[1], bodies[2])):
@@ -105,7 +114,7 @@ def test_the_features_beyond_the_limit_are_left_out_of_the_body(batch: list[str]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_below_the_minimum_of_features_a_body_is_empty(name: str) -> None:
-    method = method_of(Profile(name="p", method=name, gram=1, min_features=3))
+    method = method_of(Profile(name="p", method=KINDS[name](), gram=1, min_features=3))
     signed = method.sign(normalise(["", "one", "one two", "one two three", "!!!"]))
     assert [bool(body) for body in signed.bodies] == [False, False, False, True, False]
     assert signed.features == [0, 1, 2, 3, 0]
@@ -126,20 +135,20 @@ def test_a_body_is_kept_and_looked_for_where_the_definition_says(batch: list[str
         # Where it is kept, it finds itself; with the radius 0 not every block has to be read.
         assert bool(mine) == bool(mine & radius_of.keys())
         for (key, _), radius in radius_of.items():
-            assert radius == (0 if key >> 32 >= 16 else profile.radius)
+            assert radius == (0 if key >> 32 >= 16 else profile.parameters()["radius"])
     assert [row for row, *_ in probes] == sorted(row for row, *_ in probes)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_empty_bodies_are_kept_nowhere(name: str) -> None:
-    method = method_of(Profile(name="p", method=name))
+    method = method_of(Profile(name="p", method=KINDS[name]()))
     for bodies in ([], [b""], [b"", b"", b""]):
         assert len(method.postings(bodies)) == len(method.probes(bodies)) == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_empty_bodies_between_others_take_no_place_in_the_buckets(name: str) -> None:
-    method = method_of(Profile(name="p", method=name, min_features=1))
+    method = method_of(Profile(name="p", method=KINDS[name](), min_features=1))
     full = method.sign(normalise(list(WRITTEN.values())[:2])).bodies
     mixed = [b"", full[0], b"", full[1], b""]
     alone = [pairs_of(method.postings([body])) for body in full]
@@ -149,7 +158,7 @@ def test_empty_bodies_between_others_take_no_place_in_the_buckets(name: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_takes_the_room_that_it_tells(name: str) -> None:
-    method = method_of(Profile(name="p", method=name, min_features=1))
+    method = method_of(Profile(name="p", method=KINDS[name](), min_features=1))
     bodies = method.sign(normalise(list(WRITTEN.values()))).bodies
     assert {len(body) for body in bodies} == {method.room.body}
     for _, key, tag, _ in pairs_of(method.postings(bodies)):
@@ -161,7 +170,8 @@ def test_a_method_takes_the_room_that_it_tells(name: str) -> None:
 
 @given(st.data(), st.sampled_from(NAMES), st.sampled_from([16, 128]))
 def test_measures_are_those_of_the_definition(data: st.DataObject, name: str, bins: int) -> None:
-    method = method_of(Profile(name="p", method=name, bins=bins, bands=2, rows=2))
+    sketch = {} if name == "simhash" else {"bins": bins, "bands": 2, "rows": 2}
+    method = method_of(Profile(name="p", method=KINDS[name](**sketch)))
     size = method.room.body
     bodies = st.lists(st.binary(min_size=size, max_size=size), min_size=1, max_size=4)
     lefts = data.draw(bodies)
@@ -182,13 +192,13 @@ def test_measures_are_those_of_the_definition(data: st.DataObject, name: str, bi
             assert measures.left_in_right[i] == pytest.approx(min(shared / max(sizes[0], 1), 1.0))
 
 
-@pytest.mark.parametrize("name", ["minhash", "hybrid"])
-def test_sizes_that_differ_too_much_bound_the_resemblance_but_not_the_containment(name: str) -> None:
+@pytest.mark.parametrize("kind", [MinHash, Hybrid])
+def test_sizes_that_differ_too_much_bound_the_resemblance_but_not_the_containment(kind: type[MinHash]) -> None:
     text = " ".join(f"word{i}" for i in range(80))
-    plain = Profile(name="p", method=name)
+    plain = Profile(name="p", method=kind())
     bodies = method_of(plain).sign(normalise([text, " ".join(text.split()[:70])])).bodies
     free = method_of(plain).compare(bodies[:1], bodies[1:])
-    bound = method_of(msgspec.structs.replace(plain, length_filter=True))
+    bound = method_of(msgspec.structs.replace(plain, method=kind(length_filter=True)))
     forth, back = bound.compare(bodies[:1], bodies[1:]), bound.compare(bodies[1:], bodies[:1])
     assert free.resemblance is not None
     assert forth.resemblance is not None
@@ -203,7 +213,7 @@ def test_sizes_that_differ_too_much_bound_the_resemblance_but_not_the_containmen
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_body_is_not_compared(name: str) -> None:
-    method = method_of(Profile(name="p", method=name, min_features=1))
+    method = method_of(Profile(name="p", method=KINDS[name](), min_features=1))
     [one, two] = method.sign(normalise(["one two three four", "five six seven eight"])).bodies
     with pytest.raises(ValueError, match="too few features"):
         method.compare([b"", one], [two, b""])
@@ -211,55 +221,52 @@ def test_an_empty_body_is_not_compared(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_pairs_have_no_measures(name: str) -> None:
-    measures = method_of(Profile(name="p", method=name)).compare([], [])
+    measures = method_of(Profile(name="p", method=KINDS[name]())).compare([], [])
     assert {len(column) for column in (measures.distance, measures.resemblance) if column is not None} == {0}
 
 
 def test_the_fingerprint_is_told_where_there_is_one() -> None:
     texts = normalise([WRITTEN["english"]])
     [print_] = {
-        method_of(Profile(name="p", method=name)).fingerprint(
-            method_of(Profile(name="p", method=name)).sign(texts).bodies[0]
+        method_of(Profile(name="p", method=KINDS[name]())).fingerprint(
+            method_of(Profile(name="p", method=KINDS[name]())).sign(texts).bodies[0]
         )
         for name in ("simhash", "hybrid")
     }
     assert print_ == reference.fingerprint(
         reference.features(reference.normalise(WRITTEN["english"]), Profile(name="p")), "count"
     )
-    assert method_of(Profile(name="p", method="minhash")).fingerprint(b"\x01" * 132) is None
-    assert all(method_of(Profile(name="p", method=name)).fingerprint(b"") is None for name in NAMES)
+    assert method_of(Profile(name="p", method=MinHash())).fingerprint(b"\x01" * 132) is None
+    assert all(method_of(Profile(name="p", method=KINDS[name]())).fingerprint(b"") is None for name in NAMES)
 
 
 # Parameters that do not go together
 
 
-def test_an_unknown_method_is_refused_by_the_names_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"hybrid.*minhash.*simhash"):
-        method_of(Profile(name="p", method="nilsimsa"))
+def test_parameters_of_an_unknown_method_are_refused_by_the_ones_there_are() -> None:
+    with pytest.raises(ConfigError, match=r"Hybrid.*MinHash.*SimHash"):
+        method_of(Profile(name="p", method=MethodParameters()))
 
 
-@pytest.mark.parametrize("name", ["minhash", "hybrid"])
-def test_more_rows_of_bands_than_bins_are_refused(name: str) -> None:
+@pytest.mark.parametrize("kind", [MinHash, Hybrid])
+def test_more_rows_of_bands_than_bins_are_refused(kind: type[MinHash]) -> None:
     with pytest.raises(ConfigError, match="bins"):
-        method_of(Profile(name="p", method=name, bands=33, rows=4))
-    method_of(Profile(name="p", method=name, bands=32, rows=4))
-
-
-def test_a_length_filter_without_lengths_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"profile\.length_filter"):
-        method_of(Profile(name="p", method="simhash", resemblance=None, length_filter=True))
-    method_of(Profile(name="p", method="hybrid", length_filter=True))
+        method_of(Profile(name="p", method=kind(bands=33, rows=4)))
+    method_of(Profile(name="p", method=kind(bands=32, rows=4)))
 
 
 def test_a_profile_without_a_threshold_for_what_its_method_tells_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"profile\.resemblance"):
-        method_of(Profile(name="p", method="minhash", resemblance=None))
+        method_of(Profile(name="p", method=MinHash(), resemblance=None))
     for threshold in ({"resemblance": 0.5}, {"resemblance": None, "containment": 0.9}):
-        method_of(Profile(name="p", method="minhash", **threshold))
-    method_of(Profile(name="p", method="hybrid", resemblance=None))
+        method_of(Profile(name="p", method=MinHash(), **threshold))
+    method_of(Profile(name="p", method=Hybrid(), resemblance=None))
 
 
 def test_a_new_row_of_the_table_is_asked_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Containment(MethodParameters, frozen=True):
+        name = "containment"
+
     class ContainmentOnly:
         room = Room(4, {})
 
@@ -277,13 +284,13 @@ def test_a_new_row_of_the_table_is_asked_the_same(monkeypatch: pytest.MonkeyPatc
         def fingerprint(self, body: bytes) -> int | None:
             return None
 
-    def row(profile: Profile, secret: bytes, max_features: int) -> Method:
+    def row(profile: Profile, parameters: Containment, secret: bytes, max_features: int) -> Method:
         return ContainmentOnly()
 
-    monkeypatch.setitem(METHODS, "containment", row)
-    method_of(Profile(name="p", method="containment", containment=0.5, bands=1))
+    monkeypatch.setitem(METHODS, Containment, row)  # type: ignore[misc]
+    method_of(Profile(name="p", method=Containment(), containment=0.5))
     with pytest.raises(ConfigError):
-        method_of(Profile(name="p", method="containment", bands=1))
+        method_of(Profile(name="p", method=Containment()))
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))

@@ -9,6 +9,7 @@ import pytest
 
 from gate.core.bands import band_recall, fingerprint_postings, fingerprint_probes
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import Hybrid, MinHash, SimHash, SimilarityIndex
 from gate.core.method_registry import method_of
 from gate.core.plan import bands_for, plan, recall, within
 from gate.core.profile import Profile
@@ -28,7 +29,7 @@ def test_recall_rises_with_resemblance_and_identical_documents_always_meet(name:
 
 @pytest.mark.parametrize("radius", [0, 3, 6, 12])
 def test_the_probes_planned_are_the_probes_sent(radius: int) -> None:
-    profile = Profile(name="p", method="simhash", radius=radius, resemblance=None)
+    profile = Profile(name="p", method=SimHash(radius=radius), resemblance=None)
     rows, prints = np.zeros(1, np.int64), np.array([0x0123456789ABCDEF], np.uint64)
     planned = plan(profile, 10)
     assert planned.probes == len(fingerprint_probes(rows, prints, radius))
@@ -36,7 +37,7 @@ def test_the_probes_planned_are_the_probes_sent(radius: int) -> None:
 
 
 def test_a_hybrid_reads_and_keeps_what_both_of_its_methods_do() -> None:
-    both, blocks, bands = (plan(Profile(name="p", method=method), 10) for method in ("hybrid", "simhash", "minhash"))
+    both, blocks, bands = (plan(Profile(name="p", method=method), 10) for method in (Hybrid(), SimHash(), MinHash()))
     assert both.probes == blocks.probes + bands.probes
     assert both.postings == blocks.postings + bands.postings
     assert set(both.bytes_per_document) == set(blocks.bytes_per_document) | set(bands.bytes_per_document)
@@ -44,12 +45,12 @@ def test_a_hybrid_reads_and_keeps_what_both_of_its_methods_do() -> None:
 
 def test_a_hybrid_finds_at_least_what_each_of_its_methods_finds() -> None:
     for resemblance in (0.3, 0.6, 0.9):
-        alone = [recall(Profile(name="p", method=method), resemblance) for method in ("simhash", "minhash")]
+        alone = [recall(Profile(name="p", method=method), resemblance) for method in (SimHash(), MinHash())]
         assert recall(Profile(name="p"), resemblance) >= max(alone)
 
 
 def test_bands_of_unrelated_documents_meet_only_by_the_chance_of_their_bytes() -> None:
-    profile = Profile(name="p", method="minhash", bands=16, rows=2, bins=64)
+    profile = Profile(name="p", method=MinHash(bands=16, rows=2, bins=64))
     assert plan(profile, 65536).expected_candidates == pytest.approx(16.0)
     assert isclose(recall(profile, 0.0), 16 / 65536, rel_tol=1e-3)
 
@@ -62,7 +63,7 @@ def test_more_documents_mean_more_strangers_and_more_bytes() -> None:
 
 
 def test_bands_of_one_row_have_but_as_many_buckets_as_a_byte_has_values() -> None:
-    sizes = [plan(Profile(name="p", rows=rows), 65536).bucket_size for rows in (1, 2, 4)]
+    sizes = [plan(Profile(name="p", method=Hybrid(rows=rows)), 65536).bucket_size for rows in (1, 2, 4)]
     assert sizes == [256.0, 1.0, 1.0]
 
 
@@ -89,7 +90,7 @@ def test_a_sketch_takes_the_bytes_that_are_planned() -> None:
 
 def test_parameters_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(ConfigError, match="bins"):
-        plan(Profile(name="p", bands=64, rows=8), 10)
+        plan(Profile(name="p", method=Hybrid(bands=64, rows=8)), 10)
 
 
 def test_a_negative_number_of_documents_is_refused() -> None:
@@ -137,7 +138,7 @@ def test_shares_that_are_none_are_refused(at: float, wanted: float, what: str) -
 
 
 def test_the_probes_of_a_range_are_those_sent() -> None:
-    profile = Profile(name="p", method="simindex", resemblance=0.7)
+    profile = Profile(name="p", method=SimilarityIndex(), resemblance=0.7)
     planned = plan(profile, 1000)
     assert planned.probes == len(method_of(profile).probes([(3 << 40).to_bytes(8, "little")]))
     assert planned.postings == 1
@@ -145,7 +146,7 @@ def test_the_probes_of_a_range_are_those_sent() -> None:
 
 def test_sums_of_unrelated_documents_are_near_as_often_as_random_numbers() -> None:
     """Drawn: two independent normal numbers, one within 30 % of the other."""
-    profile = Profile(name="p", method="simindex", resemblance=0.7)
+    profile = Profile(name="p", method=SimilarityIndex(), resemblance=0.7)
     drawn = np.random.default_rng(1).normal(size=(2, 200_000))
     size = np.abs(drawn)
     near = (drawn[0] * drawn[1] > 0) & (size.min(axis=0) >= 0.7 * size.max(axis=0))
@@ -155,7 +156,7 @@ def test_sums_of_unrelated_documents_are_near_as_often_as_random_numbers() -> No
 @pytest.mark.parametrize("method", [5, 7, 9])
 def test_sums_of_extremes_tell_no_two_documents_of_one_length_apart(method: int) -> None:
     """Drawn: hashes of unrelated documents, of one length."""
-    profile = Profile(name="p", method="simindex", resemblance=0.7, si_method=method)
+    profile = Profile(name="p", method=SimilarityIndex(si_method=method), resemblance=0.7)
     drawn = np.random.default_rng(1).integers(0, 2**32, 20 * 3000, dtype=np.uint64)
     found = numbers(Features(drawn, np.arange(0, drawn.size + 1, 3000)), method, gram=4, window=25)
     assert likeness(found[:-1], found[1:]).min() > 0.7
@@ -163,6 +164,6 @@ def test_sums_of_extremes_tell_no_two_documents_of_one_length_apart(method: int)
 
 
 def test_hashes_of_sketches_that_differ_at_all_are_near_by_chance_only() -> None:
-    profile = Profile(name="p", method="simindex", resemblance=0.7, si_method=4)
+    profile = Profile(name="p", method=SimilarityIndex(si_method=4), resemblance=0.7)
     assert recall(profile, 0.99) == recall(profile, 0.1) == pytest.approx(0.15)
     assert recall(profile, 1.0) == 1.0

@@ -1,18 +1,25 @@
-"""The digest of a profile covers what shapes a signature, and nothing else."""
+"""A profile: its flat parameters, and a digest that covers what shapes a signature, and nothing else."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 import pytest
+from msgspec import structs
 
-from gate.core.profile import JUDGING, LATER, Profile
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import BswN, Hybrid, MethodParameters, MinHash, MinN, ModN, SimHash, SketchN
+from gate.core.method_registry import METHODS
+from gate.core.profile import NOT_SHAPING, Profile, with_threshold
 
+Struct = TypeVar("Struct", bound=msgspec.Struct)
 OTHERS: dict[str, object] = {
     "family": "murmur3",
     "chunks": "whole",
     "tokenizer": "soundex",
     "weights": "set",
-    "method": "minhash",
+    "method": MinHash(),
     "stop_words": ("a",),
     "resemblance": 0.5,
     "containment": 0.5,
@@ -22,23 +29,68 @@ OTHERS: dict[str, object] = {
 }
 
 
-def other(profile: Profile, field: str) -> Profile:
-    """The profile with another value of the field."""
-    value = getattr(profile, field)
+def other(struct: Struct, field: str) -> Struct:
+    """The struct with another value of the field."""
+    value = getattr(struct, field)
     if isinstance(value, bool | int):
         value = not value if isinstance(value, bool) else value + 1
-    return msgspec.structs.replace(profile, **{field: OTHERS.get(field, value)})
+    return structs.replace(struct, **{field: OTHERS.get(field, value)})
 
 
-@pytest.mark.parametrize("field", [f for f in Profile.__struct_fields__ if f not in LATER])
+@pytest.mark.parametrize("field", Profile.__struct_fields__)
 def test_what_shapes_a_signature_is_in_the_digest_and_what_judges_it_is_not(field: str) -> None:
     plain = Profile(name="p")
     same = other(plain, field).digest() == plain.digest()
-    assert same == (field in ("name", "version", *JUDGING))
+    assert same == (field in NOT_SHAPING)
 
 
-@pytest.mark.parametrize("field", sorted(LATER))
-def test_a_later_field_is_in_the_digest_where_its_method_uses_it(field: str) -> None:
-    for method in ("simhash", *LATER[field]):
-        plain = Profile(name="p", method=method)
-        assert (other(plain, field).digest() == plain.digest()) == (method not in LATER[field])
+@pytest.mark.parametrize(
+    ("kind", "field"), [(kind, field) for kind in METHODS for field in kind.__struct_fields__], ids=str
+)
+def test_every_parameter_of_a_method_that_shapes_a_signature_is_in_the_digest(
+    kind: type[MethodParameters], field: str
+) -> None:
+    plain = Profile(name="p", method=kind())
+    changed = Profile(name="p", method=other(kind(), field))
+    assert (changed.digest() == plain.digest()) == (field in NOT_SHAPING)
+
+
+def test_profiles_of_two_methods_have_two_digests() -> None:
+    digests = {Profile(name="p", method=kind()).digest() for kind in METHODS}
+    assert len(digests) == len(METHODS)
+
+
+def test_a_secret_is_part_of_the_digest() -> None:
+    plain = Profile(name="p")
+    assert len({plain.digest(), plain.digest(b"a"), plain.digest(b"b")}) == 3
+
+
+def test_parameters_are_flat_and_have_those_of_the_method_alone() -> None:
+    flat = Profile(name="p", method=SimHash(radius=5)).parameters()
+    assert (flat["name"], flat["method"], flat["radius"], flat["weights"]) == ("p", "simhash", 5, "count")
+    assert not {"bins", "bands", "rows", "window", "si_method", "resemblance"} & flat.keys()
+    assert {"bins", "bands", "rows", "radius", "resemblance"} <= Profile(name="p").parameters().keys()
+
+
+@pytest.mark.parametrize("kind", [ModN, MinN, BswN, SketchN])
+def test_a_method_of_windows_has_no_size_of_grams(kind: type[MethodParameters]) -> None:
+    profile = Profile(name="p", tokenizer="characters", method=kind())
+    assert "gram" not in profile.parameters()
+    assert structs.replace(profile, gram=9).digest() == profile.digest()
+
+
+def test_a_profile_of_a_fingerprint_alone_takes_a_threshold_as_bits() -> None:
+    assert with_threshold(BUILT_IN["simhash"], 0.9).method == SimHash(radius=6)
+    assert with_threshold(Profile(name="p", resemblance=None), 0.5).method == Hybrid(radius=16)
+
+
+def test_any_other_profile_takes_a_threshold_as_it_is() -> None:
+    standard, containment = with_threshold(BUILT_IN["standard"], 0.9), with_threshold(BUILT_IN["containment"], 0.9)
+    assert (standard.resemblance, standard.containment, standard.method) == (0.9, None, BUILT_IN["standard"].method)
+    assert (containment.resemblance, containment.containment) == (0.9, 0.9)
+
+
+@pytest.mark.parametrize("threshold", [0.0, -0.1, 1.1])
+def test_a_threshold_outside_of_0_to_1_is_refused(threshold: float) -> None:
+    with pytest.raises(ValueError, match="not above 0 and at most 1"):
+        with_threshold(BUILT_IN["standard"], threshold)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gate.core.profile import Weights
+from gate.core.method_parameters import Weights
 from gate.core.simhash import distance, fingerprints, weighted
 from tests.core import reference
 from tests.core.samples import feature_batches, hashes, packed

@@ -9,11 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.core import java_string_hash, rabin_sequence
+from gate.core.method_parameters import SimilarityIndex
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
-from gate.core.similarity_index import MOST, MOST_WORDS, SimilarityIndex, buckets, likeness, numbers
+from gate.core.similarity_index import MOST, MOST_WORDS, buckets, likeness, numbers
 from gate.core.text import normalise
 from gate.core.verify import alike
 from gate.errors import ConfigError
@@ -25,18 +26,16 @@ METHODS = st.integers(1, 14)
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),
-    method=st.just("simindex"),
     tokenizer=st.sampled_from(["characters", "words", "soundex"]),
     gram=st.integers(2, 9),
     drop_stop_words=st.booleans(),
     drop_vowels=st.booleans(),
     drop_repeats=st.booleans(),
     mask_numbers=st.booleans(),
-    si_method=METHODS,
-    si_window=st.integers(1, 12),
+    method=st.builds(SimilarityIndex, si_method=METHODS, si_window=st.integers(1, 12)),
     min_features=st.sampled_from([1, 8]),
     resemblance=st.just(0.7),
-).filter(lambda profile: profile.si_method != 13 or profile.tokenizer != "characters")
+).filter(lambda profile: profile.tokenizer != "characters" or profile.parameters()["si_method"] != 13)
 codes = st.lists(st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3)), max_size=40)
 
 
@@ -82,7 +81,8 @@ def test_powers_go_on_where_they_are_products_of_two() -> None:
 
 @given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
 def test_the_hashes_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
-    found = java_string_hash.features(normalise(batch), profile, secret, gram=1 if profile.si_method == 13 else None)
+    gram = 1 if profile.parameters()["si_method"] == 13 else None
+    found = java_string_hash.features(normalise(batch), profile, secret, gram=gram)
     expected = [plain.prints(reference.normalise(text), profile, secret) for text in batch]
     assert found.starts.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
     assert found.hashes.astype(np.uint32).view(np.int32).tolist() == [code for one in expected for code in one]
@@ -141,11 +141,11 @@ def test_a_text_is_signed_alike_in_any_company(
 
 
 def test_of_a_text_with_too_many_features_only_the_first_count() -> None:
-    profile = Profile(name="p", method="simindex", gram=1, si_method=1, min_features=1)
+    profile = Profile(name="p", method=SimilarityIndex(si_method=1), gram=1, min_features=1)
     words = WRITTEN["english"].split()
     long, short = normalise([" ".join(words)]), normalise([" ".join(words[:5])])
-    capped = SimilarityIndex(profile, max_features=5).sign(long)
-    assert capped.bodies == SimilarityIndex(profile).sign(short).bodies
+    capped = method_of(profile, max_features=5).sign(long)
+    assert capped.bodies == method_of(profile).sign(short).bodies
     assert capped.capped == [True]
 
 
@@ -168,7 +168,7 @@ def test_likeness_is_the_same_from_both_sides(left: int, right: int) -> None:
     ("other", "similar"), [(100, True), (70, True), (69, False), (142, True), (143, False), (-100, False)]
 )
 def test_alike_are_two_of_which_one_is_within_30_per_cent_of_the_other(other: int, similar: bool) -> None:
-    profile = Profile(name="p", method="simindex", resemblance=0.7)
+    profile = Profile(name="p", method=SimilarityIndex(), resemblance=0.7)
     measures = method_of(profile).compare([body_of(100)], [body_of(other)])
     assert alike(measures, profile).tolist() == [similar]
 
@@ -181,7 +181,7 @@ numbers_of_any_size = st.integers(0, 62).flatmap(lambda bits: st.integers(-(2 <<
 @example(2**63 - 1, 0.7, 0.7)
 @example(1, 1.4285714, 0.7)
 def test_whatever_is_alike_is_met_in_a_probed_bucket(number: int, ratio: float, threshold: float) -> None:
-    profile = Profile(name="p", method="simindex", resemblance=threshold)
+    profile = Profile(name="p", method=SimilarityIndex(), resemblance=threshold)
     method = method_of(profile)
     for factor in (ratio, threshold, 1 / threshold, threshold - 4e-5):
         other = min(max(int(number * factor), -(2**63)), 2**63 - 1)
@@ -200,7 +200,7 @@ def test_buckets_rise_with_numbers(sizes: list[int]) -> None:
 
 
 def test_a_look_up_within_30_per_cent_reads_some_twenty_buckets() -> None:
-    method = method_of(Profile(name="p", method="simindex", resemblance=0.7))
+    method = method_of(Profile(name="p", method=SimilarityIndex(), resemblance=0.7))
     draw = np.random.default_rng(1)
     bodies = [body_of(int(number)) for number in draw.integers(-(2**50), 2**50, 200)]
     assert np.bincount(method.probes(bodies).rows).max() <= 20
@@ -208,14 +208,14 @@ def test_a_look_up_within_30_per_cent_reads_some_twenty_buckets() -> None:
 
 
 def test_a_sketch_that_is_empty_or_adds_up_to_nothing_is_no_number() -> None:
-    profile = Profile(name="p", method="simindex", gram=1, min_features=1, si_method=3)
+    profile = Profile(name="p", method=SimilarityIndex(si_method=3), gram=1, min_features=1)
     signed = method_of(profile).sign(normalise(["a"]))  # 97 is not divided by 25
     assert signed.bodies == [b""]
     assert signed.features == [1]
 
 
 def test_numbers_under_another_secret_are_other_numbers() -> None:
-    profile = Profile(name="p", method="simindex", gram=2, si_method=1, min_features=1)
+    profile = Profile(name="p", method=SimilarityIndex(si_method=1), gram=2, min_features=1)
     texts = normalise(list(WRITTEN.values()))
     found = [method_of(profile, secret).sign(texts).bodies for secret in (b"", b"a", b"b")]
     assert not set(found[0]) & set(found[1])
@@ -226,7 +226,7 @@ def test_numbers_under_another_secret_are_other_numbers() -> None:
 
 
 def test_only_numbers_are_kept_and_empty_bodies_take_no_place() -> None:
-    method = method_of(Profile(name="p", method="simindex"))
+    method = method_of(Profile(name="p", method=SimilarityIndex()))
     for bodies in ([], [b""], [b"", b""]):
         assert len(method.postings(bodies)) == len(method.probes(bodies)) == 0
     kept = method.postings([b"", body_of(7), b"", body_of(-7)])
@@ -238,7 +238,7 @@ def test_only_numbers_are_kept_and_empty_bodies_take_no_place() -> None:
 
 
 def test_an_empty_body_is_not_compared_and_no_pairs_have_no_measures() -> None:
-    method = method_of(Profile(name="p", method="simindex"))
+    method = method_of(Profile(name="p", method=SimilarityIndex()))
     with pytest.raises(ValueError, match="too few features"):
         method.compare([b"", body_of(1)], [body_of(2), b""])
     measures = method.compare([], [])
@@ -249,13 +249,13 @@ def test_an_empty_body_is_not_compared_and_no_pairs_have_no_measures() -> None:
 
 
 def test_the_fingerprint_is_the_number() -> None:
-    method = method_of(Profile(name="p", method="simindex"))
+    method = method_of(Profile(name="p", method=SimilarityIndex()))
     assert method.fingerprint(body_of(-1)) == 2**64 - 1
     assert method.fingerprint(b"") is None
 
 
 def test_below_the_minimum_of_features_there_is_no_number() -> None:
-    method = method_of(Profile(name="p", method="simindex", gram=1, si_method=1, min_features=3))
+    method = method_of(Profile(name="p", method=SimilarityIndex(si_method=1), gram=1, min_features=3))
     signed = method.sign(normalise(["", "one", "one two", "one two three", "!!!"]))
     assert [bool(body) for body in signed.bodies] == [False, False, False, True, False]
     assert signed.features == [0, 1, 2, 3, 0]
@@ -265,7 +265,7 @@ def test_below_the_minimum_of_features_there_is_no_number() -> None:
 
 
 def test_words_cannot_be_counted_in_a_stream_of_characters() -> None:
-    profile = Profile(name="p", method="simindex", tokenizer="characters", si_method=13)
+    profile = Profile(name="p", method=SimilarityIndex(si_method=13), tokenizer="characters")
     with pytest.raises(ConfigError, match=r"si_method: 13"):
         method_of(profile)
     method_of(msgspec.structs.replace(profile, tokenizer="words"))
@@ -273,4 +273,4 @@ def test_words_cannot_be_counted_in_a_stream_of_characters() -> None:
 
 def test_a_super_shingle_of_one_would_never_end() -> None:
     with pytest.raises(ConfigError, match=r"profile\.gram"):
-        method_of(Profile(name="p", method="simindex", gram=1, si_method=14))
+        method_of(Profile(name="p", method=SimilarityIndex(si_method=14), gram=1))

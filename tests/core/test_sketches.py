@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.core import chunking, sketches
-from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
 from gate.core.sketches import Windows
@@ -89,10 +88,9 @@ def test_bsw_n_keeps_the_smallest_fingerprint_of_each_chunk(batch: list[str], n:
 
 @given(texts, st.integers(1, 9), st.sampled_from([b"", b"secret"]))
 def test_plain_bsw_n_keeps_a_hash_of_each_chunk(batch: list[str], n: int, secret: bytes) -> None:
-    profile = Profile(name="p", window=WIDTH, sample=n)
     expected = [
         sorted(
-            set(reference_sampling.chunk_hashes(reference.normalise(text).encode(), prints_of(text), profile, secret))
+            set(reference_sampling.chunk_hashes(reference.normalise(text).encode(), prints_of(text), WIDTH, n, secret))
         )
         for text in batch
     ]

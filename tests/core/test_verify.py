@@ -8,10 +8,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gate.core.method_registry import METHODS, Measures, method_of
+from gate.core.method_parameters import (
+    BswN,
+    Fingerprinted,
+    Hybrid,
+    MinHash,
+    MinN,
+    ModN,
+    SampleParameters,
+    SimHash,
+    SimilarityIndex,
+    SketchN,
+    WindowParameters,
+)
+from gate.core.method_registry import Measures, method_of
 from gate.core.minhash import signatures
 from gate.core.profile import Profile
-from gate.core.sampled_methods import SAMPLES
 from gate.core.simhash import distance
 from gate.core.verify import NAMES_A_PART, PLACES, Likeness, alike, likeness, verify
 from gate.model import Relation
@@ -24,24 +36,27 @@ MIRRORED = {
 }
 FRACTION = st.floats(0.0, 1.0, exclude_min=True)
 BINS = 16
-WINDOWED = (*SAMPLES, "sketch-n")
+METHODS = (
+    MinHash(bins=BINS, bands=2, rows=2),
+    ModN(sample=BINS, max_prints=BINS),
+    MinN(sample=BINS),
+    BswN(sample=BINS, max_prints=BINS),
+    SketchN(sample=BINS, bands=2, rows=2),
+    SimilarityIndex(),
+)
 
 
 @st.composite
 def decided(draw: st.DrawFn) -> Profile:
     """A profile of any method with any thresholds that can decide."""
-    method = draw(st.sampled_from(sorted(METHODS)))
-    resemblance = draw(st.none() | FRACTION if method in ("simhash", "hybrid") else FRACTION)
+    radius = draw(st.integers(0, 16))
+    prints = (SimHash(radius=radius), Hybrid(bins=BINS, bands=2, rows=2, radius=radius))
+    method = draw(st.sampled_from((*METHODS, *prints)))
+    resemblance = draw(st.none() | FRACTION if isinstance(method, Fingerprinted) else FRACTION)
     return Profile(
         name="p",
         method=method,
-        tokenizer="characters" if method in WINDOWED else "words",
-        sample=BINS,
-        max_prints=BINS,
-        bins=BINS,
-        bands=2,
-        rows=2,
-        radius=draw(st.integers(0, 16)),
+        tokenizer="characters" if isinstance(method, WindowParameters) else "words",
         resemblance=resemblance,
         containment=draw(st.none() | FRACTION),
     )
@@ -58,7 +73,7 @@ def bodies(draw: st.DrawFn, profile: Profile) -> tuple[bytes, bytes]:
     prints = draw(fingerprint), draw(fingerprint)
     flipped = bytes(a ^ (b & draw(st.sampled_from([0, 1, 0xFF]))) for a, b in zip(*prints))
     sizes = [draw(size).to_bytes(4, "little") for _ in range(2)]
-    if profile.method in SAMPLES:
+    if isinstance(profile.method, SampleParameters):
         values = st.sets(st.integers(0, 40) | st.integers(0, 2**64 - 1), min_size=1, max_size=BINS)
         return print_body(draw(values), cut=draw(st.booleans())), print_body(draw(values), cut=draw(st.booleans()))
     return {
@@ -67,7 +82,7 @@ def bodies(draw: st.DrawFn, profile: Profile) -> tuple[bytes, bytes]:
         "simindex": (b"\x01" + prints[0][1:], b"\x01" + flipped[1:]),  # 0 is no number
         "minhash": (sizes[0] + left, sizes[1] + right),
         "hybrid": (prints[0] + sizes[0] + left, flipped + sizes[1] + right),
-    }[profile.method]
+    }[profile.method.name]
 
 
 @given(st.data(), decided())
@@ -139,17 +154,17 @@ def test_containment_does_not_decide_without_a_threshold_of_its_own() -> None:
 def test_the_distance_decides_only_where_nothing_else_can() -> None:
     near, far = (measured(distance=bits, resemblance=0.1, left_in_right=0.1, right_in_left=0.1) for bits in (3, 4))
     for profile, expected in (
-        (Profile(name="p", radius=3), [False, False]),
-        (Profile(name="p", radius=3, resemblance=None), [True, False]),
+        (Profile(name="p", method=Hybrid(radius=3)), [False, False]),
+        (Profile(name="p", method=Hybrid(radius=3), resemblance=None), [True, False]),
     ):
         assert [alike(one, profile)[0] for one in (near, far)] == expected
     only = measured(distance=3)
-    assert alike(only, Profile(name="p", radius=3, method="simhash", resemblance=0.7)).tolist() == [True]
+    assert alike(only, Profile(name="p", method=SimHash(radius=3), resemblance=0.7)).tolist() == [True]
 
 
 @pytest.mark.parametrize("radius", range(17))
 def test_fingerprints_are_alike_within_the_radius_and_not_beyond(radius: int) -> None:
-    profile = Profile(name="p", method="simhash", radius=radius, resemblance=None)
+    profile = Profile(name="p", method=SimHash(radius=radius), resemblance=None)
     prints = [0, 2**radius - 1, 2 ** (radius + 1) - 1]
     stored = [value.to_bytes(8, "little") for value in prints]
     found = verify(method_of(profile), profile, [stored[0]] * 2, stored[1:])
@@ -221,8 +236,9 @@ def test_the_first_part_of_a_document_is_contained_in_it(whole: int, part: int) 
     part = min(part, whole)
     draw = np.random.default_rng(whole * 2001 + part)
     hashes = draw.integers(0, 2**63, whole, dtype=np.uint64).tolist()
-    profile = Profile(name="p", method="minhash", resemblance=None, containment=0.5)
-    sketches, sizes = signatures(packed([hashes, hashes[:part]]), profile.bins)
+    minhash = MinHash()
+    profile = Profile(name="p", method=minhash, resemblance=None, containment=0.5)
+    sketches, sizes = signatures(packed([hashes, hashes[:part]]), minhash.bins)
     big, small = (int(n).to_bytes(4, "little") + row.tobytes() for n, row in zip(sizes, sketches))
     measures = method_of(profile).compare([small], [big])
     assert measures.left_in_right is not None

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import ModN
 from gate.errors import ConfigError
 from gate.lab.containment import EXPERIMENT, ContainmentOptions, held, measured, run
 from gate.lab.experiment import Proportion, no_progress
@@ -41,7 +42,7 @@ def test_a_part_of_another_document_is_not_taken_for_one_of_this() -> None:
 
 
 def test_the_price_is_that_of_what_is_stored() -> None:
-    profile = replace(BUILT_IN["containment"], max_keys=10)
+    profile = replace(BUILT_IN["containment"], method=ModN(sample=25, max_keys=10))
     score = measured(profile, TEXTS, [], {})
     assert score.postings == 10
     assert score.posting_bytes == 10 * (8 + 6)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from gate.core.method_parameters import Hybrid, MinHash, SimHash
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.errors import ConfigError
@@ -70,7 +71,7 @@ def documents() -> Corpus:
 def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Corpus) -> None:
     """Of every method: what meets, what is found and what is false are those of the profile run by itself."""
     found = list(measure(documents, Profile(name="tuned"), WANTED))
-    kinds = {one.profile.method: one for one in found if one.recall.count}
+    kinds = {one.profile.method.name: one for one in found if one.recall.count}
     assert set(kinds) == {"simhash", "minhash", "hybrid"}
     for one in (*kinds.values(), found[0], found[len(RADII) + 2]):
         again, run = prove(documents, one.profile, WANTED), judged(documents, one.profile)
@@ -88,13 +89,13 @@ def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Corpu
 
 def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(documents: Corpus) -> None:
     """With one band of many rows next to nothing meets but by its fingerprint."""
-    profile = Profile(name="tuned", method="minhash", bins=64, bands=1, rows=8)
+    profile = Profile(name="tuned", method=MinHash(bins=64, bands=1, rows=8))
     bench = GridEvaluator(documents, WANTED)
     bodies, seconds = bench.signed(profile)
     met = bench.met(profile, bodies, seconds)
-    prints = bench.near(Profile(name="tuned", method="simhash", resemblance=None, radius=12))
+    prints = bench.near(Profile(name="tuned"), SimHash(radius=12))
     both = bench.joined(profile, bodies, met, prints)
-    run = judged(documents, structs.replace(profile, method="hybrid", radius=12))
+    run = judged(documents, structs.replace(profile, method=Hybrid(bins=64, bands=1, rows=8, radius=12)))
     among = firsts(documents, run.left, run.right)
     assert len(both.measure) > len(met.measure)
     pairs = {(int(a), int(b)) for a, b in zip(both.pairs.left, both.pairs.right, strict=True)}
@@ -111,7 +112,7 @@ def test_one_that_was_lucky_is_passed_over_for_the_next_that_holds_on_other_edit
 
 
 def test_versions_of_one_work_are_no_strangers(documents: Corpus) -> None:
-    loose = Profile(name="tuned", method="minhash", bins=64, bands=32, rows=2)
+    loose = Profile(name="tuned", method=MinHash(bins=64, bands=32, rows=2))
     apart = replace(documents, clusters={})
     counts = []
     for some in (documents, apart):

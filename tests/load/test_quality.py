@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import Hybrid
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.errors import ConfigError
@@ -41,7 +42,7 @@ from load.quality_tables import per_cent, shown, target_table
 
 STANDARD = BUILT_IN["standard"]
 # Brings nearly everything together and calls a tenth in common alike: something that can be wrong.
-LENIENT = replace(STANDARD, name="lenient", resemblance=0.1, min_features=1, rows=1, bands=64)
+LENIENT = replace(STANDARD, name="lenient", resemblance=0.1, min_features=1, method=Hybrid(rows=1, bands=64))
 
 # Shingles of the first: abc bcd cde def efg fgh. The second has five of these and one of its own, so J = 5/7; the third
 # has the same set in other words' clothes; the fourth has four (bcd cde def efg), so J = 4/6; the fifth has none.

@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from gate.core import java_string_hash, similarity_index
 from gate.core.bands import Probes
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import FREQUENT, Family, SimilarityIndex, Weights
 from gate.core.method_registry import method_of
 from gate.core.minhash import signatures
-from gate.core.profile import Family, Profile, Tokenizer, Weights
+from gate.core.profile import Profile, Tokenizer
 from gate.core.shingles import features
 from gate.core.simhash import fingerprints
 from gate.core.text import content_ids, encoded, normalise
@@ -37,6 +39,7 @@ from gate.core.token_filters import ENGLISH
 HERE = Path(__file__).parent
 SECRETS = {"": b"", " secret": b"correct horse battery staple"}
 BINS = 16
+NUMBERS_WINDOW = 4  # of winnowing
 FAMILIES: tuple[Family, ...] = ("modular", "multiplicative", "murmur3")
 WEIGHTS: tuple[Weights, ...] = ("count", "log", "set")
 # What Roth 2011 varies in each tokenizer: his A to D are the four combinations of the two switches.
@@ -135,7 +138,8 @@ def number_shapes() -> Iterator[tuple[str, Profile]]:
     for (tokenizer, switches), on in product(SWITCHES.items(), product((False, True), repeat=2)):
         chosen = dict(zip(switches, on))
         name = " ".join([tokenizer, *(switch for switch, is_on in chosen.items() if is_on)])
-        yield name, Profile(name="p", method="simindex", tokenizer=tokenizer, gram=2, si_window=4, **chosen)  # type: ignore[arg-type]
+        plain = Profile(name="p", method=SimilarityIndex(si_window=NUMBERS_WINDOW), tokenizer=tokenizer, gram=2)
+        yield name, structs.replace(plain, **chosen)
 
 
 def all_numbers() -> dict[str, dict[str, str]]:
@@ -145,14 +149,12 @@ def all_numbers() -> dict[str, dict[str, str]]:
     for (shape, profile), (label, secret) in product(number_shapes(), SECRETS.items()):
         columns = []
         for method in range(1, 15):
-            if method == similarity_index.FREQUENT and profile.tokenizer == "characters":
+            if method == FREQUENT and profile.tokenizer == "characters":
                 columns.append(["-"] * len(names))
                 continue
-            cut = java_string_hash.features(
-                normal, profile, secret, gram=1 if method == similarity_index.FREQUENT else None
-            )
-            told = similarity_index.numbers(cut, method, gram=profile.gram, window=profile.si_window, secret=secret)
-            columns.append([str(number) for number in told.tolist()])
+            cut = java_string_hash.features(normal, profile, secret, gram=1 if method == FREQUENT else None)
+            values = similarity_index.numbers(cut, method, gram=profile.gram, window=NUMBERS_WINDOW, secret=secret)
+            columns.append([str(number) for number in values.tolist()])
         found[shape + label] = {name: " ".join(row) for name, row in zip(names, zip(*columns))}
     return found
 

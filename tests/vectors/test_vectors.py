@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_parameters import SimilarityIndex, WindowParameters
 from gate.core.profile import Profile
 from tests.core import reference, reference_sampling, reference_similarity_index
 from tests.vectors import generate
@@ -60,9 +61,9 @@ def test_the_plain_definition_gives_the_known_bodies(profile: Profile, label: st
 
 
 def plain_body(normal: str, profile: Profile, secret: bytes) -> bytes:
-    if profile.method == "simindex":
+    if isinstance(profile.method, SimilarityIndex):
         found: bytes = reference_similarity_index.body(normal, profile, secret)
-    elif profile.method in reference_sampling.WINDOWED:
+    elif isinstance(profile.method, WindowParameters):
         found = reference_sampling.body(normal, profile, secret)
     else:
         found = reference.body(reference.features(normal, profile, secret), profile)
@@ -81,9 +82,10 @@ def test_the_plain_definition_gives_the_known_families() -> None:
 def test_the_plain_definition_gives_the_known_numbers(shape: str) -> None:
     known, profile = generate.read("numbers")[shape], dict(generate.number_shapes())[shape]
     for name, text in generate.texts().items():
-        for method, told in enumerate(known[name].split(), 1):
-            if told != "-":
-                own = msgspec.structs.replace(profile, si_method=method)
+        for method, answer in enumerate(known[name].split(), 1):
+            if answer != "-":
+                own = msgspec.structs.replace(profile, method=SimilarityIndex(si_method=method))
                 prints = reference_similarity_index.prints(reference.normalise(text), own)
-                found = reference_similarity_index.number(prints, method, gram=own.gram, window=own.si_window)
-                assert str(found) == told, (name, method)
+                window = generate.NUMBERS_WINDOW
+                found = reference_similarity_index.number(prints, method, gram=own.gram, window=window)
+                assert str(found) == answer, (name, method)
