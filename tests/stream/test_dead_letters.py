@@ -1,4 +1,4 @@
-"""A dead letter holds all that its original was: whatever record is buried, the same record is sent again."""
+"""A dead letter is decoded, and the record that it is about is restored as it was."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ names = (
     key=st.none() | st.binary(max_size=10),
     headers=st.lists(st.tuples(names, st.binary(max_size=5)), max_size=6),
 )
-def test_what_is_buried_and_sent_again_is_what_it_was(
+def test_the_restored_original_is_the_record_that_was_dead_lettered(
     value: bytes | None, key: bytes | None, headers: list[tuple[str, bytes]]
 ) -> None:
     record = Record(value, key, headers)
     rejected = decode_record(record, limits=Limits())
     if not isinstance(rejected, RejectedMessage):  # a tombstone with a good key
         rejected = RejectedMessage.of(BadDocument("bad_key", "made up"), b"", origin=rejected.origin)
-    buried = dead_letter_record(record, rejected, TOPICS)
-    letter = decode_dead_letter(Record(buried.value, buried.key, buried.headers, topic=buried.topic))
+    written = dead_letter_record(record, rejected, TOPICS)
+    letter = decode_dead_letter(Record(written.value, written.key, written.headers, topic=written.topic))
     sent = restore_original(letter)
     assert sent is not None
     assert (sent.topic, sent.key, sent.value, list(sent.headers)) == (record.topic, key, value, headers)
 
 
 @given(st.binary(max_size=100))
-def test_whatever_else_is_in_the_topic_is_no_letter_and_no_error(value: bytes) -> None:
+def test_any_other_record_of_the_topic_is_unreadable_and_no_error(value: bytes) -> None:
     letter = decode_dead_letter(Record(value))
     assert letter.reason == UNREADABLE
     assert restore_original(letter) is None
 
 
-def test_letters_are_chosen_by_reason_or_by_name_or_all() -> None:
+def test_dead_letters_are_selected_by_position_or_else_by_reason_or_else_all() -> None:
     letter = decode_dead_letter(Record(b""))
     assert letter.position == "0:7"
     assert is_selected(letter, reasons=(), positions=())

@@ -1,4 +1,4 @@
-"""What a compressed batch unpacks to is bounded, and a batch that is too large is told record by record."""
+"""Decompression stops at a limit; each record of a batch beyond it becomes a placeholder that is dead-lettered."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.fixture(autouse=True)
-def put_back() -> Iterator[None]:
-    kept = fetcher.PartitionRecords
+def restore_library() -> Iterator[None]:
+    original = fetcher.PartitionRecords
     yield
     decompression.install_limit(2**30)
-    fetcher.PartitionRecords = kept
+    fetcher.PartitionRecords = original
 
 
 def batch(codec: str, base: int, *values: bytes) -> bytes:
@@ -58,23 +58,23 @@ def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
 
 @pytest.mark.parametrize("codec", ENCODERS)
 @pytest.mark.parametrize("value", [b"", b"short", bytes(LIMIT), bytes(range(256)) * 300])
-def test_what_fits_is_unpacked(codec: str, value: bytes) -> None:
+def test_a_payload_within_the_limit_is_decompressed(codec: str, value: bytes) -> None:
     assert limited_decoders(LIMIT)[codec](ENCODERS[codec](value)) == value
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
-def test_what_does_not_fit_is_not_unpacked(codec: str) -> None:
+def test_a_payload_beyond_the_limit_is_not_decompressed(codec: str) -> None:
     with pytest.raises(DecompressionFailed):
         limited_decoders(LIMIT)[codec](ENCODERS[codec](bytes(LIMIT + 1)))
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
-def test_what_is_broken_is_not_unpacked(codec: str) -> None:
+def test_a_truncated_payload_is_not_decompressed(codec: str) -> None:
     with pytest.raises(DecompressionFailed):
         limited_decoders(LIMIT)[codec](ENCODERS[codec](b"some text" * 100)[:-9])
 
 
-def test_raw_snappy_without_blocks_is_bounded_too() -> None:
+def test_raw_snappy_without_blocks_is_limited_too() -> None:
     raw = aiokafka.codec.snappy_encode(bytes(LIMIT + 1), xerial_compatible=False)
     with pytest.raises(DecompressionFailed):
         limited_decoders(LIMIT)["snappy"](raw)
@@ -82,18 +82,18 @@ def test_raw_snappy_without_blocks_is_bounded_too() -> None:
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_bomb_between_two_batches_takes_its_offsets_and_no_others(codec: str) -> None:
+def test_only_the_offsets_of_a_bomb_get_placeholders(codec: str) -> None:
     found = records(batch("none", 0, b"a"), batch(codec, 1, b"b", bytes(10 * LIMIT), b"c"), batch(codec, 4, b"d", b"e"))
     assert [one.offset for one in found] == [0, 1, 2, 3, 4, 5]  # type: ignore[attr-defined]
     assert [one.value for one in found] == [b"a", None, None, None, b"d", b"e"]  # type: ignore[attr-defined]
 
 
-def test_a_bomb_is_read_on_from_the_middle() -> None:
+def test_a_bomb_that_is_fetched_from_its_middle_gets_placeholders_from_there() -> None:
     found = records(batch("zstd", 10, b"a", bytes(10 * LIMIT), b"c"), fetch_offset=11)
     assert [one.offset for one in found] == [11, 12]  # type: ignore[attr-defined]
 
 
-def test_a_record_of_a_bomb_is_rejected_with_its_place() -> None:
+def test_a_placeholder_is_rejected_as_too_large_with_its_origin() -> None:
     [first, *_] = records(batch("gzip", 7, bytes(10 * LIMIT)))
     rejected = decode_record(first, limits=Limits())  # type: ignore[arg-type]
     assert isinstance(rejected, RejectedMessage)

@@ -1,4 +1,4 @@
-"""What a record says, and which records an answer becomes; the same to the byte whenever it is made."""
+"""Records are decoded or rejected, never with an exception; a repeated answer is the same to the byte."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def event_of(record: Record) -> CheckInEvent:
     return message.event
 
 
-def test_a_check_in_is_read_with_its_place() -> None:
+def test_a_check_in_is_decoded_with_its_origin() -> None:
     message = read(check_in())
     assert isinstance(message, DecodedMessage)
     assert str(message.origin) == "in[3]@14"
@@ -80,19 +80,19 @@ def test_a_delete_may_be_an_event_or_a_tombstone(record: Record) -> None:
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\xff", b"x" * 1025])
-def test_a_tombstone_whose_key_names_nothing_is_rejected(key: bytes | None) -> None:
+def test_a_tombstone_whose_key_is_no_document_id_is_rejected(key: bytes | None) -> None:
     message = read(Record(None, key))
     assert isinstance(message, RejectedMessage)
     assert message.error.code == "bad_key"
 
 
-def test_a_record_far_beyond_the_limit_is_not_even_decoded_and_not_kept() -> None:
+def test_a_record_far_beyond_the_limit_is_neither_decoded_nor_kept() -> None:
     message = read(Record(b"[" * 5_000_000))
     assert isinstance(message, RejectedMessage)
     assert (message.error.code, message.raw, message.size_bytes) == ("too_large", None, 5_000_000)
 
 
-def test_content_is_read_from_the_folder_that_is_set_and_from_nowhere_else(tmp_path: Path) -> None:
+def test_content_is_read_only_where_a_content_root_is_set(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("from a file")
     record = Record(json.dumps({"document_id": "d", "content_uri": "file:a.txt"}).encode())
     found = read(record, content_root=tmp_path)
@@ -105,67 +105,67 @@ def test_content_is_read_from_the_folder_that_is_set_and_from_nowhere_else(tmp_p
 
 
 @given(st.binary(max_size=300), st.none() | st.binary(max_size=20))
-def test_no_bytes_make_reading_fail(value: bytes, key: bytes | None) -> None:
+def test_any_bytes_are_decoded_or_rejected(value: bytes, key: bytes | None) -> None:
     assert isinstance(read(Record(value, key)), DecodedMessage | RejectedMessage)
 
 
-def test_an_answer_made_again_is_the_same_to_the_byte() -> None:
+def test_a_repeated_answer_is_the_same_to_the_byte() -> None:
     record = check_in()
     made = [list(verdict_records(record, event_of(record), verdict(), TOPICS)) for _ in range(2)]
     assert made[0] == made[1]
 
 
-def test_a_verdict_tells_when_and_where_the_document_was_checked_in_but_no_time_of_its_own() -> None:
+def test_a_verdict_has_the_origin_and_the_time_of_the_check_in_but_no_time_of_its_own() -> None:
     record = check_in(checked_in_at="2024-02-29T12:00:00Z")
-    [told, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
-    event = decode_verdict(told.value or b"")
+    [answer, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
+    event = decode_verdict(answer.value or b"")
     assert event.checked_in_at == datetime(2024, 2, 29, 12, tzinfo=UTC)
     assert str(event.origin) == "in[3]@14"
     assert event.judged_at is None
 
 
 @pytest.mark.parametrize(("similar", "topic"), [(False, "accepted"), (True, "quarantine")])
-def test_a_document_is_routed_by_its_verdict_as_it_came(similar: bool, topic: str) -> None:
+def test_a_document_is_routed_unchanged_by_its_verdict(similar: bool, topic: str) -> None:
     record = check_in()
     [_, onward] = verdict_records(record, event_of(record), verdict(similar=similar), TOPICS)
     assert (onward.topic, onward.key, onward.value) == (topic, record.key, record.value)
     assert onward.headers == list(record.headers)
 
 
-def test_nothing_is_routed_where_no_topic_is_named() -> None:
+def test_nothing_is_routed_where_no_topic_is_set() -> None:
     record = check_in()
     assert len(list(verdict_records(record, event_of(record), verdict(), Topics()))) == 1
 
 
-def test_a_trace_goes_on_and_other_headers_do_not() -> None:
+def test_the_answer_carries_the_trace_headers_and_no_others() -> None:
     record = check_in()
     record.headers = (("traceparent", b"00-1-2-01"), ("tracestate", b"a=b"), ("secret", b"x"))
-    [told, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
-    names = [name for name, _ in told.headers]
+    [answer, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
+    names = [name for name, _ in answer.headers]
     assert {"traceparent", "tracestate"} <= set(names)
     assert "secret" not in names
 
 
-def test_a_dead_letter_keeps_key_headers_and_original_and_names_the_reason() -> None:
+def test_a_dead_letter_has_key_headers_and_original_and_names_the_reason() -> None:
     record = Record(b"{", headers=(("h", b"1"), ("ce_id", b"theirs")))
     rejected = read(record)
     assert isinstance(rejected, RejectedMessage)
     letter = dead_letter_record(record, rejected, TOPICS)
-    told = json.loads(letter.value or b"")
-    assert (letter.topic, letter.key, told["original"]) == ("gate.dead-letters", b"key", "{")
+    content = json.loads(letter.value or b"")
+    assert (letter.topic, letter.key, content["original"]) == ("gate.dead-letters", b"key", "{")
     assert ("h", b"1") in letter.headers
     assert ("gate_reason", b"bad_json") in letter.headers
     assert [value for name, value in letter.headers if name == "ce_id"] == [b"in[3]@14"]
 
 
-def test_a_document_that_cannot_be_routed_is_told_by_its_place_and_hash_alone() -> None:
+def test_a_document_that_is_too_large_to_route_is_identified_by_origin_and_hash_alone() -> None:
     record = check_in()
     rejected = reject_routing(record, event_of(record))
     assert (rejected.error.code, rejected.raw, rejected.document_id) == ("too_large_to_route", None, "d")
     assert len(rejected.sha256) == 64
 
 
-def test_the_time_of_a_check_in_is_its_own_or_that_of_its_record() -> None:
+def test_the_time_of_a_check_in_is_that_of_its_event_or_else_of_its_record() -> None:
     assert check_in_time(check_in(), event_of(check_in())) == 1_700_000_000
     own = check_in(checked_in_at="1970-01-01T00:01:00Z")
     assert check_in_time(own, event_of(own)) == 60

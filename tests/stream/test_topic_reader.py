@@ -1,10 +1,9 @@
-"""TopicReader a topic to its end as of now, on a real broker: the end is found, whatever the last offsets hold."""
+"""A topic is read on a real broker to the end that it has at the start, whatever the last offsets hold."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -15,107 +14,100 @@ from gate.stream.topic_reader import OffsetRange, TopicReader, open_topic_reader
 from tests.support.brokers import KafkaServer, TopicFactory
 
 
-def found_by(kafka: KafkaSettings, topics: list[str], read: Callable[[TopicReader], Awaitable[Any]], **how: Any) -> Any:
-    async def run() -> Any:
-        async with open_topic_reader(kafka, topics, **how) as found:
-            return await read(found)
-
-    return asyncio.run(run())
+@pytest.fixture
+def settings(kafka: KafkaServer) -> KafkaSettings:
+    return KafkaSettings(brokers=kafka.brokers)
 
 
-async def values(found: TopicReader) -> list[bytes | None]:
-    return [record.value async for batch in found.batches() for record in batch]
+async def values(reader: TopicReader) -> list[bytes | None]:
+    return [record.value async for batch in reader.batches() for record in batch]
 
 
-async def send(brokers: str, *records: tuple[str, int, int, bytes], transaction: str | None = None) -> None:
-    async with AIOKafkaProducer(bootstrap_servers=brokers, transactional_id=transaction) as producer:
-        if transaction:
+async def send(brokers: str, *records: tuple[str, int, int, bytes], commit: bool | None = None) -> None:
+    """Send values to a topic and a partition, with a timestamp. `commit`: in a transaction, committed or aborted."""
+    transactional_id = None if commit is None else f"{records[0][0]}.{commit}"
+    async with AIOKafkaProducer(bootstrap_servers=brokers, transactional_id=transactional_id) as producer:
+        if commit is not None:
             await producer.begin_transaction()
-        for topic, partition, time, value in records:
-            await producer.send_and_wait(topic, value, partition=partition, timestamp_ms=time)
-        if transaction and transaction.endswith("kept"):
-            await producer.commit_transaction()
-        elif transaction:
-            await producer.abort_transaction()
+        for topic, partition, timestamp, value in records:
+            await producer.send_and_wait(topic, value, partition=partition, timestamp_ms=timestamp)
+        if commit is not None:
+            await (producer.commit_transaction() if commit else producer.abort_transaction())
 
 
-def test_nothing_is_read_of_empty_topics(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic_factory.create(partitions=3)], values) == []
+async def test_nothing_is_read_of_empty_topics(settings: KafkaSettings, topic_factory: TopicFactory) -> None:
+    async with open_topic_reader(settings, [topic_factory.create(partitions=3)]) as reader:
+        assert await values(reader) == []
 
 
-def test_transactions_that_were_dropped_are_not_read_and_their_ends_are_no_reason_to_wait(
-    kafka: KafkaServer, topic_factory: TopicFactory
+async def test_records_of_aborted_transactions_are_skipped_and_their_offsets_are_not_waited_for(
+    settings: KafkaSettings, topic_factory: TopicFactory
 ) -> None:
     topic = topic_factory.create()
-    asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a"), transaction=f"{topic}.kept"))
-    asyncio.run(send(kafka.brokers, (topic, 0, 1, b"b"), (topic, 0, 1, b"c"), transaction=f"{topic}.dropped"))
-
-    async def read(found: TopicReader) -> tuple[list[bytes | None], int]:
-        return await values(found), found.offsets_read
-
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == ([b"a"], 5)
+    await send(settings.brokers, (topic, 0, 1, b"a"), commit=True)
+    await send(settings.brokers, (topic, 0, 1, b"b"), (topic, 0, 1, b"c"), commit=False)
+    async with open_topic_reader(settings, [topic]) as reader:
+        assert await values(reader) == [b"a"]
+        assert reader.offsets_read == 5
 
 
-def test_what_comes_later_than_the_beginning_is_left_out(kafka: KafkaServer, topic_factory: TopicFactory) -> None:
+async def test_records_that_arrive_after_the_start_are_left_out(
+    settings: KafkaSettings, topic_factory: TopicFactory
+) -> None:
     topic = topic_factory.create()
-    asyncio.run(send(kafka.brokers, (topic, 0, 1, b"a"), (topic, 0, 1, b"b")))
-
-    async def read(found: TopicReader) -> list[bytes | None]:
-        await send(kafka.brokers, (topic, 0, 1, b"too late"))
-        return await values(found)
-
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read) == [b"a", b"b"]
-
-    async def read_one(found: TopicReader) -> list[bytes | None]:
-        found.ranges[TopicPartition(topic, 0)] = OffsetRange(0, 1)  # as if the others had come in the meantime
-        return await values(found)
-
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], read_one) == [b"a"]
-    begin = {TopicPartition(topic, 0): 1}
-    assert found_by(KafkaSettings(brokers=kafka.brokers), [topic], values, start=begin) == [b"b", b"too late"]
+    await send(settings.brokers, (topic, 0, 1, b"a"), (topic, 0, 1, b"b"))
+    async with open_topic_reader(settings, [topic]) as reader:
+        await send(settings.brokers, (topic, 0, 1, b"too late"))
+        assert await values(reader) == [b"a", b"b"]
+    async with open_topic_reader(settings, [topic]) as reader:
+        reader.ranges[TopicPartition(topic, 0)] = OffsetRange(0, 1)  # as if the others had arrived after the start
+        assert await values(reader) == [b"a"]
 
 
-def test_partitions_and_topics_are_merged_by_time_and_keep_their_own_order(
-    kafka: KafkaServer, topic_factory: TopicFactory
+async def test_a_reader_may_start_at_a_later_offset(settings: KafkaSettings, topic_factory: TopicFactory) -> None:
+    topic = topic_factory.create()
+    await send(settings.brokers, (topic, 0, 1, b"a"), (topic, 0, 1, b"b"), (topic, 0, 1, b"c"))
+    async with open_topic_reader(settings, [topic], start={TopicPartition(topic, 0): 1}) as reader:
+        assert await values(reader) == [b"b", b"c"]
+
+
+def test_partitions_and_topics_are_merged_by_timestamp_each_partition_in_its_own_order(
+    settings: KafkaSettings, topic_factory: TopicFactory
 ) -> None:
     one, other = topic_factory.create(partitions=2), topic_factory.create()
     sent = [
         (one, 0, 30, b"c"),
-        (one, 0, 20, b"d"),  # its clock went back: it still comes after the one before it
+        (one, 0, 20, b"d"),  # its clock was set back: it still follows the record before it
         (one, 1, 10, b"a"),
         (one, 1, 40, b"e"),
         (other, 0, 15, b"b"),
     ]
-    asyncio.run(send(kafka.brokers, *sent))
-    with read_by_timestamp(KafkaSettings(brokers=kafka.brokers), [one, other], max_records=2, max_bytes=1000) as (
-        found,
-        batches,
-    ):
-        assert sorted(found.ranges.values(), key=len) == [OffsetRange(0, 1), OffsetRange(0, 2), OffsetRange(0, 2)]
+    asyncio.run(send(settings.brokers, *sent))
+    read = partial(read_by_timestamp, settings)
+    with read([one, other], max_records=2, max_bytes=1000) as (reader, batches):
+        assert sorted(reader.ranges.values(), key=len) == [OffsetRange(0, 1), OffsetRange(0, 2), OffsetRange(0, 2)]
         assert [[record.value for record in batch] for batch in batches] == [[b"a", b"b"], [b"c", b"d"], [b"e"]]
-    with read_by_timestamp(KafkaSettings(brokers=kafka.brokers), [one], max_records=100, max_bytes=1) as (_, batches):
+        assert reader.offsets_read == 5
+    with read([one], max_records=100, max_bytes=1) as (_, batches):
         assert [len(batch) for batch in batches] == [1, 1, 1, 1]
 
 
-def test_a_missing_topic_is_named(kafka: KafkaServer) -> None:
+async def test_a_missing_topic_is_named(settings: KafkaSettings) -> None:
     with pytest.raises(ConfigError, match="topic nowhere: does not exist"):
-        found_by(KafkaSettings(brokers=kafka.brokers), ["nowhere"], values)
+        async with open_topic_reader(settings, ["nowhere"]):
+            pass
 
 
-def test_a_broker_that_falls_silent_is_not_waited_for_without_end(
+async def test_a_broker_that_stops_answering_is_unavailable_after_the_time_of_a_request(
     kafka: KafkaServer, topic_factory: TopicFactory
 ) -> None:
     topic = topic_factory.create()
-    asyncio.run(send(kafka.brokers, *((topic, 0, n, b"a" * 500_000) for n in range(1, 12))))
-
-    async def read(found: TopicReader) -> None:
-        kafka.pause()
-        await values(found)
-
+    await send(kafka.brokers, *((topic, 0, timestamp, b"a" * 500_000) for timestamp in range(1, 12)))
+    settings = KafkaSettings(brokers=kafka.brokers, request_timeout_seconds=1.0, fetch_bytes=2**20)
     try:
-        with pytest.raises(Unavailable):  # no answer of the broker holds all of it, so it has to be asked again
-            found_by(
-                KafkaSettings(brokers=kafka.brokers, request_timeout_seconds=1.0, fetch_bytes=2**20), [topic], read
-            )
+        async with open_topic_reader(settings, [topic]) as reader:
+            kafka.pause()
+            with pytest.raises(Unavailable):  # one response does not hold all of it, so the broker is asked again
+                await values(reader)
     finally:
         kafka.resume()
