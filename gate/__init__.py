@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gate.core.method_parameters import BswN, Hybrid, MinHash, MinN, ModN, SimHash, SimilarityIndex, SketchN
     from gate.core.passages import Passage
     from gate.core.profile import Profile
-    from gate.errors import BadDocument, ConfigError, GateError, Unavailable
+    from gate.errors import BadDocument, ConfigError, GateError, Unavailable, UnknownDocument, UsageError
     from gate.limits import Limits
     from gate.model import CheckIn, Degraded, Match, Relation, Verdict
 
@@ -50,6 +50,8 @@ __all__ = [
     "SimilarityIndex",
     "SketchN",
     "Unavailable",
+    "UnknownDocument",
+    "UsageError",
     "Verdict",
 ]
 
@@ -69,7 +71,7 @@ _HOMES = {
     ),
     "gate.core.passages": ("Passage",),
     "gate.core.profile": ("Profile",),
-    "gate.errors": ("BadDocument", "ConfigError", "GateError", "Unavailable"),
+    "gate.errors": ("BadDocument", "ConfigError", "GateError", "Unavailable", "UnknownDocument", "UsageError"),
     "gate.limits": ("Limits",),
     "gate.model": ("CheckIn", "Degraded", "Match", "Relation", "Verdict"),
 }

@@ -1,10 +1,12 @@
-"""The tree of errors; each class carries the policy of whoever catches it.
+"""The tree of errors; each class says what its handler does.
 
     GateError
     ├── ConfigError        exit before any input or output; every problem at once
+    ├── UsageError         correct the call: an argument is wrong, or the gate is closed (a ValueError too)
+    ├── UnknownDocument    no document of that id was checked in (a LookupError too)
     ├── BadDocument        dead-letter this one document and go on
-    └── Unavailable        pause, back off, try again: nothing was decided
-        └── Stale          the index changed underneath: claim the batch again, at once
+    └── Unavailable        pause, back off, retry: nothing was decided
+        └── Stale          the index changed meanwhile: claim the batch again, at once
 
 Anything else that is raised is a bug: crash, with the input unacknowledged.
 Messages name the place and the remedy and never quote a document's text.
@@ -12,11 +14,36 @@ Messages name the place and the remedy and never quote a document's text.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
+# Why a document or a message cannot be judged. The set is closed: dead letters, metrics and their readers know it.
+Reason = Literal[
+    "bad_compression",
+    "bad_encoding",
+    "bad_field",
+    "bad_json",
+    "bad_key",
+    "bad_text",
+    "bad_utf8",
+    "binary",
+    "binary_content",
+    "bomb",
+    "index_unavailable",
+    "missing_field",
+    "no_content",
+    "other_profile",
+    "too_large",
+    "too_large_to_route",
+    "unreadable",
+    "unreadable_content",
+]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
 
 class GateError(Exception):
-    """The root: `code` is a stable word for machines, `retriable` says whether trying again may help."""
+    """The root: `code` is a stable word for programs, `retriable` says whether a retry may help."""
 
-    code = "error"
+    code: str = "error"
     retriable = False
 
 
@@ -30,10 +57,28 @@ class ConfigError(GateError):
         self.problems = problems
 
 
+class UsageError(GateError, ValueError):
+    """A call of the library that is wrong by itself, whatever the documents are."""
+
+    code = "usage"
+
+
+class UnknownDocument(GateError, LookupError):
+    """No document of that id was checked in."""
+
+    code = "unknown_document"
+
+    def __init__(self, document_id: str) -> None:
+        super().__init__(f"document_id: {document_id!r} is not known; give the id of a document that was checked in")
+        self.document_id = document_id
+
+
 class BadDocument(GateError):
     """One document cannot be judged; `code` is the reason that its dead letter carries."""
 
-    def __init__(self, code: str, message: str) -> None:
+    code: Reason
+
+    def __init__(self, code: Reason, message: str) -> None:
         super().__init__(message)
         self.code = code
 
@@ -46,6 +91,6 @@ class Unavailable(GateError):
 
 
 class Stale(Unavailable):
-    """What was read of the index is no longer what it is: begin again."""
+    """What was read of the index is no longer so: begin again."""
 
     code = "stale"

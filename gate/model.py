@@ -2,13 +2,21 @@
 
 They are structs of msgspec, because each document has one of them or more and a frozen dataclass of that size takes six
 times as long to make. None can be part of a cycle, so the garbage collector is told not to look at them.
+
+What goes out (`Verdict`, `Match`) converts to JSON; the descriptions of its fields are those of the JSON Schemas.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
+
+# A verdict repeats the sender's title and source. Longer ones are cut there, so that a verdict stays small.
+MAX_TITLE_CHARS = 512
+MAX_SOURCE_CHARS = 256
 
 
 class Relation(StrEnum):
@@ -31,46 +39,121 @@ class Degraded(StrEnum):
     CANDIDATES_CAPPED = "candidates_capped"
     MATCHES_CAPPED = "matches_capped"
     FEATURES_CAPPED = "features_capped"
-    UNCHECKED = "unchecked"  # the index was away, and the document was let through without a look
+    UNCHECKED = "unchecked"  # the index was unavailable, and the document passed without a look-up
+
+
+class JsonStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A value that converts to JSON in one call, under the names of its fields."""
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return msgspec.json.encode(self).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `to_json` writes, as dicts, lists, strings and numbers."""
+        fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return fields
 
 
 class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A document at the gate."""
+    """A document that is checked in."""
 
     document_id: str
     text: str
     version: str | None = None
     source: str | None = None
+    title: str | None = None
 
     def __repr__(self) -> str:
-        """Without the text: whatever logs a check-in must not log that."""
+        """Without the text and the title: whatever logs a check-in must not log those."""
         return f"CheckIn(document_id={self.document_id!r}, version={self.version!r}, source={self.source!r})"
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A known document that is alike, and by how much. Measures that a method cannot tell are None."""
+Version = Annotated[str | None, Meta(description="The version that was sent, as a string; null: none was.")]
+Distance = Annotated[
+    int | None,
+    Meta(description="Bits of 64 in which the fingerprints differ; null: the method has none.", examples=[2]),
+]
+Resemblance = Annotated[
+    float | None,
+    Meta(description="Share of the features of both that both have, 0 to 1; null: not measured.", examples=[0.9141]),
+]
+Containment = Annotated[
+    float | None,
+    Meta(description="Share of the document's features that the other has, 0 to 1; null: not measured."),
+]
 
-    document_id: str
-    version: str | None
-    relation: Relation
-    distance: int | None
-    resemblance: float | None
-    containment: float | None
+
+class Match(JsonStruct, frozen=True, kw_only=True, gc=False):
+    """A known document that is alike, and by how much. A measure that the method does not have is null."""
+
+    document_id: Annotated[str, Meta(description="Id of the known document.", examples=["reports/2025"])]
+    version: Version
+    relation: Annotated[Relation, Meta(description="How the document stands to this one.")]
+    distance: Distance = None
+    resemblance: Resemblance = None
+    containment: Containment = None
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
     """The answer to one check-in. A repeated check-in gets an equal one."""
 
-    document_id: str
-    version: str | None
-    similar: bool
-    relation: Relation
-    group: str
-    content_id: str
-    fingerprint: str | None
-    profile: str
-    verdict_id: str
-    features: int | None  # None: told again from the index, where only the signature is kept
-    candidates: int
-    matches: tuple[Match, ...] = ()
-    degraded: tuple[Degraded, ...] = ()
+    document_id: Annotated[str, Meta(description="Id of the document that was checked in.", examples=["reports/2026"])]
+    version: Version
+    similar: Annotated[bool, Meta(description="Whether a document like it was there first: it does not pass.")]
+    relation: Annotated[Relation, Meta(description="How it stands to the best match, or why it has none.")]
+    matches: Annotated[
+        tuple[Match, ...],
+        Meta(description="Known documents that are alike, best first; at most limits.max_matches of them."),
+    ]
+    group: Annotated[
+        str, Meta(description="Id of the first document of its family; its own where it is the first.", examples=["a"])
+    ]
+    fingerprint: Annotated[
+        Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] | None,
+        Meta(
+            description="SimHash of the document, 64 bits in hexadecimal; null: it is too short, or the method has "
+            "none.",
+            examples=["0123456789abcdef"],
+        ),
+    ]
+    content_id: Annotated[
+        str,
+        Meta(
+            description="Hash of the normalised text, in hexadecimal: equal for equal contents.",
+            examples=["00112233445566778899aabbccddeeff"],
+        ),
+    ]
+    profile: Annotated[str, Meta(description="Name and version of the profile.", examples=["standard@1"])]
+    features: Annotated[
+        int | None,
+        Meta(description="Features of the document; null: read back from the index, which keeps the signature only."),
+    ]
+    candidates: Annotated[int, Meta(description="Known documents that it was compared with.")]
+    degraded: Annotated[
+        tuple[Degraded, ...],
+        Meta(description="Limits that were hit, so that the verdict may know less than it should; mostly empty."),
+    ]
+    verdict_id: Annotated[
+        str,
+        Meta(
+            description="The same for the same document with the same content under the same profile: by it, a "
+            "repeated verdict is recognised.",
+            examples=["5d41402abc4b2a76b9719d911017c592"],
+        ),
+    ]
+    source: Annotated[
+        str | None,
+        Meta(
+            description=f"The sender that the check-in names, its first {MAX_SOURCE_CHARS} characters; null: none, or "
+            "the verdict was read back from the index, which does not keep it.",
+            examples=["archive"],
+        ),
+    ] = None
+    title: Annotated[
+        str | None,
+        Meta(
+            description=f"The title of the check-in, its first {MAX_TITLE_CHARS} characters; null as for `source`.",
+            examples=["Report for 2026"],
+        ),
+    ] = None

@@ -27,7 +27,7 @@ from gate.index.protocol.claim import Claim, Index, Outcome
 from gate.index.protocol.stale import retry_stale
 from gate.index.store import Holder, Record
 from gate.limits import Limits
-from gate.model import CheckIn, Degraded, Match, Relation, Verdict
+from gate.model import MAX_SOURCE_CHARS, MAX_TITLE_CHARS, CheckIn, Degraded, Match, Relation, Verdict
 from gate.wire import DeleteEvent, Event, VerdictEvent
 
 T = TypeVar("T")
@@ -35,6 +35,16 @@ T = TypeVar("T")
 FINGERPRINT_BYTES = 8
 SIGNED_CHARS = 600_000  # a batch of 256 documents of 2 KB is signed in one go
 
+_OPTIONAL = (str, type(None))
+_OPTIONAL_TYPES = frozenset(_OPTIONAL)
+_ABSENT = (None, None, None)
+_FIELDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+    ("document_id", str, "a str"),
+    ("text", str, "a str"),
+    ("version", _OPTIONAL, "a str or None"),
+    ("source", _OPTIONAL, "a str or None"),
+    ("title", _OPTIONAL, "a str or None"),
+)
 _UNCHECKED = Answer(similar=False, relation=Relation.NEW, group=0, candidates=0, degraded=(Degraded.UNCHECKED,))
 
 
@@ -51,6 +61,11 @@ def run_now(steps: Coroutine[Any, Any, T]) -> T:
 
 def validate_document(document: CheckIn, limits: Limits) -> None:
     """Refuse a document that cannot be judged, by a `BadDocument` that says why."""
+    if type(document) is not CheckIn or type(document.text) is not str or type(document.document_id) is not str:
+        _validate_types(document)
+    others = (document.version, document.source, document.title)
+    if others != _ABSENT and not {type(value) for value in others} <= _OPTIONAL_TYPES:
+        _validate_types(document)
     if not document.document_id:
         raise BadDocument("bad_field", "document_id: is empty; give every document an id")
     length, most = len(document.text), limits.max_document_chars
@@ -61,16 +76,30 @@ def validate_document(document: CheckIn, limits: Limits) -> None:
             "too_large",
             f"text: has {length} characters, over max_document_chars = {most}; raise that limit or split the document",
         )
-    if document.text.isascii() and document.document_id.isascii() and (document.version or "").isascii():
-        return
-    for name in ("document_id", "version", "text"):
+    if not document.text.isascii() or not document.document_id.isascii() or others != _ABSENT:
+        for name, _, _ in _FIELDS:
+            validate_characters(name, getattr(document, name) or "")
+
+
+def validate_characters(name: str, value: str) -> None:
+    """Refuse half a character: no encoding of Unicode can carry it."""
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as exc:
+            problem = f"{name}: has a lone surrogate at character {exc.start}; encode it as valid Unicode"
+            raise BadDocument("bad_text", problem) from None
+
+
+def _validate_types(document: object) -> None:
+    """Refuse what is no document, and a field that is no string: no type checker has seen some callers."""
+    if not isinstance(document, CheckIn):
+        given = type(document).__name__
+        raise BadDocument("bad_field", f"is of type {given}; give CheckIn(document_id=..., text=...)")
+    for name, kind, wanted in _FIELDS:
         value = getattr(document, name)
-        if value:
-            try:
-                value.encode()
-            except UnicodeEncodeError as exc:
-                problem = f"{name}: has a lone surrogate at character {exc.start}; encode it as valid Unicode"
-                raise BadDocument("bad_text", problem) from None
+        if not isinstance(value, kind):
+            raise BadDocument("bad_field", f"{name}: is of type {type(value).__name__}; give {wanted}")
 
 
 # Batches
@@ -182,6 +211,8 @@ class Signer:
                     version=document.version,
                     content=content,
                     body=body,
+                    source=document.source and document.source[:MAX_SOURCE_CHARS],
+                    title=document.title and document.title[:MAX_TITLE_CHARS],
                     empty=not length,
                     degraded=(Degraded.FEATURES_CAPPED,) if capped else (),
                 )
@@ -203,6 +234,8 @@ class Signer:
             Claim(
                 document_id=verdict.document_id,
                 version=verdict.version,
+                source=verdict.source,
+                title=verdict.title,
                 content=bytes.fromhex(verdict.content_id),
                 body=int(verdict.fingerprint, 16).to_bytes(FINGERPRINT_BYTES, "little") if verdict.fingerprint else b"",
                 empty=verdict.relation is Relation.EMPTY,
@@ -230,6 +263,8 @@ class Signer:
             candidates=answer.candidates,
             matches=tuple([_match(hit, named[hit.entry].owner) for hit in answer.hits]) if answer.hits else (),
             degraded=answer.degraded,
+            source=claim.source,
+            title=claim.title,
         )
 
     def unchecked(self, signed: SignedBatch) -> list[Verdict]:

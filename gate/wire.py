@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -21,26 +20,47 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from gate.errors import BadDocument
+from gate.errors import REASONS, BadDocument, Reason
 from gate.limits import Limits
-from gate.model import CheckIn, Degraded, Match, Relation, Verdict
+from gate.model import CheckIn, Verdict
 
 SCHEMA_VERSION = 1
 
 # A longer id is a mistake upstream (a text in the wrong field), and every index row would carry it.
 DocumentId = Annotated[str, Meta(min_length=1, max_length=1024)]
 # 64 bits are all that JSON readers agree on; a longer number is to be sent as a string.
-Version = Annotated[str, Meta(max_length=256)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+EventVersion = Annotated[str, Meta(max_length=256)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+_DAY = (
+    "(([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|"
+    "02-(0[1-9]|1[0-9]|2[0-8]))|"
+    "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29)"
+)
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?"
+_ZONE = "([Zz]|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])"
+# RFC 3339, and without a zone as well. The format date-time, which wants a zone, is not checked by every validator.
+Timestamp = Annotated[datetime, Meta(extra_json_schema={"pattern": f"^{_DAY}[Tt ]{_TIME}{_ZONE}?$"})]
+# What the gate writes has the zone Z.
+WrittenTimestamp = Annotated[datetime, Meta(extra_json_schema={"format": "date-time"})]
+FileUri = Annotated[
+    str,
+    Meta(
+        extra_json_schema={
+            "format": "uri-reference",
+            "pattern": "^[Ff][Ii][Ll][Ee]:(/|(//(localhost)?/|/?[^/?#])[^?#]*)$",
+        }
+    ),
+]
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a message was read, so that it can be found again: a line of a file, or an offset of a topic."""
 
-    file: str | None = None
-    line: int | None = None
-    topic: str | None = None
-    partition: int | None = None
-    offset: int | None = None
+    file: Annotated[str | None, Meta(description="Name of the file.", examples=["events.jsonl"])] = None
+    line: Annotated[int | None, Meta(description="Line of the file, from 1.", examples=[7])] = None
+    topic: Annotated[str | None, Meta(description="Kafka topic.", examples=["gate.check-ins"])] = None
+    partition: Annotated[int | None, Meta(description="Partition of the topic.", examples=[0])] = None
+    offset: Annotated[int | None, Meta(description="Offset in the partition.", examples=[1024])] = None
 
     def __str__(self) -> str:
         if self.topic is not None:
@@ -49,78 +69,89 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A document arrives. Its content is in `text`, or where `content_uri` (file: only) points to."""
+    """A document is checked in. Its content is in `text`, or where `content_uri` (file: only) points to."""
 
-    document_id: DocumentId
-    type: Literal["check_in"] = "check_in"
-    version: Version | None = None
-    text: str | None = None
-    content_uri: str | None = None
-    title: str | None = None
-    source: str | None = None
-    metadata: dict[str, Any] | None = None
-    checked_in_at: datetime | None = None
+    document_id: Annotated[
+        DocumentId, Meta(description="Id of the document, in the sender's words.", examples=["reports/2026"])
+    ]
+    type: Annotated[Literal["check_in"], Meta(description="May be left out.")] = "check_in"
+    version: Annotated[
+        EventVersion | None, Meta(description='Version of the document; 7 and "7" are the same.', examples=["2", 7])
+    ] = None
+    text: Annotated[
+        str | None,
+        Meta(
+            description="The content. At most limits.max_document_chars characters, 5000000 unless it is set.",
+            examples=["The ferry to the islands leaves at nine and returns before dark."],
+        ),
+    ] = None
+    content_uri: Annotated[
+        FileUri | None,
+        Meta(
+            description="A file: URI of the content, instead of `text`. A relative one (file:docs/a.txt) starts at "
+            "content_root. The file is UTF-8, and beneath content_root.",
+            examples=["file:docs/report.txt"],
+        ),
+    ] = None
+    title: Annotated[
+        str | None, Meta(description="Title of the document; the verdict repeats it.", examples=["Report for 2026"])
+    ] = None
+    source: Annotated[
+        str | None,
+        Meta(description="System or person that sends it; the verdict repeats it, metrics count by it."),
+    ] = None
+    metadata: Annotated[
+        dict[str, Any] | None, Meta(description="Whatever the sender likes; the gate does not read it.")
+    ] = None
+    checked_in_at: Annotated[
+        Timestamp | None,
+        Meta(
+            description="When it was checked in, in RFC 3339; without a zone it is UTC. The verdict repeats it.",
+            examples=["2026-05-06T07:08:09Z"],
+        ),
+    ] = None
 
     def check_in(self) -> CheckIn:
         """The inner value. The number 7 and the string "7" are one version."""
         if self.text is None:
             raise BadDocument("no_content", "the content behind field `content_uri` has not been read")
-        version = None if self.version is None else str(self.version)
-        return CheckIn(document_id=self.document_id, text=self.text, version=version, source=self.source)
+        return CheckIn(
+            document_id=self.document_id,
+            text=self.text,
+            version=None if self.version is None else str(self.version),
+            source=self.source,
+            title=self.title,
+        )
 
 
 class DeleteEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A document is gone: whatever was refused for its sake may come in again."""
+    """A document is deleted: documents that were refused as its duplicates may be checked in again."""
 
-    document_id: DocumentId
-    type: Literal["delete"]
+    document_id: Annotated[DocumentId, Meta(description="Id of the document.", examples=["reports/2026"])]
+    type: Annotated[Literal["delete"], Meta(description="Tells it from a check-in.")]
 
 
 Event = CheckInEvent | DeleteEvent
 
 
-class MatchOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A known document that is alike; a measure is null where the profile's method cannot tell it."""
+class VerdictEvent(Verdict, frozen=True, kw_only=True, gc=False):
+    """A verdict as it is sent. All but `origin` and `judged_at` is the same when the check-in is repeated."""
 
-    document_id: str
-    version: str | None
-    relation: Relation
-    distance: int | None = None
-    resemblance: float | None = None
-    containment: float | None = None
-
-    @classmethod
-    def of(cls, match: Match) -> MatchOut:
-        return cls(
-            document_id=match.document_id,
-            version=match.version,
-            relation=match.relation,
-            distance=match.distance,
-            resemblance=match.resemblance,
-            containment=match.containment,
-        )
-
-
-class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one check-in. All but `origin` and `judged_at` is the same again when the check-in is repeated."""
-
-    document_id: str
-    version: str | None
-    similar: bool
-    relation: Relation
-    matches: Sequence[MatchOut]
-    group: str
-    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] | None
-    content_id: str
-    profile: str
-    features: int | None  # null: told again from the index, where only the signature is kept
-    candidates: int
-    degraded: Sequence[Degraded]
-    verdict_id: str
-    origin: Origin | None = None
-    checked_in_at: datetime | None = None
-    judged_at: datetime | None = None
-    schema_version: int = SCHEMA_VERSION
+    origin: Annotated[Origin | None, Meta(description="Where the check-in was read; null: it came by a call.")] = None
+    checked_in_at: Annotated[
+        datetime | None,
+        Meta(description="What the check-in says; null: nothing.", examples=["2026-05-06T07:08:09Z"]),
+    ] = None
+    judged_at: Annotated[
+        WrittenTimestamp | None,
+        Meta(
+            description="When it was judged; null on a topic, where the timestamp of the record says it.",
+            examples=["2026-05-06T07:08:10.123456Z"],
+        ),
+    ] = None
+    schema_version: Annotated[
+        int, Meta(description="Raised when a field changes its meaning; new fields do not raise it.")
+    ] = SCHEMA_VERSION
 
     @classmethod
     def of(
@@ -131,43 +162,50 @@ class VerdictEvent(msgspec.Struct, frozen=True, kw_only=True):
         checked_in_at: datetime | None = None,
         judged_at: datetime | None = None,
     ) -> VerdictEvent:
-        return cls(
-            document_id=verdict.document_id,
-            version=verdict.version,
-            similar=verdict.similar,
-            relation=verdict.relation,
-            matches=tuple(map(MatchOut.of, verdict.matches)),
-            group=verdict.group,
-            fingerprint=verdict.fingerprint,
-            content_id=verdict.content_id,
-            profile=verdict.profile,
-            features=verdict.features,
-            candidates=verdict.candidates,
-            degraded=verdict.degraded,
-            verdict_id=verdict.verdict_id,
-            origin=origin,
-            checked_in_at=checked_in_at,
-            judged_at=judged_at,
-        )
+        fields = msgspec.structs.asdict(verdict)
+        return cls(**fields, origin=origin, checked_in_at=checked_in_at, judged_at=judged_at)
 
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that could not be judged, why, and where it is.
+    """A message that cannot be judged, the reason, and where it was read.
 
     `original` (or `original_base64`, where the bytes are not UTF-8) is filled only for the dead-letter file or topic,
     so that nothing is lost; what goes to a log or a terminal has neither.
     """
 
-    reason: str
-    message: str
-    origin: Origin | None
-    document_id: str | None
-    sha256: str
-    size_bytes: int
-    dead_lettered_at: datetime | None = None
-    schema_version: int = SCHEMA_VERSION
-    original: str | UnsetType = UNSET
-    original_base64: bytes | UnsetType = UNSET
+    reason: Annotated[str, Meta(description=f"One of {', '.join(REASONS)}.", examples=["bad_field"])]
+    message: Annotated[
+        str,
+        Meta(
+            description="What is wrong, with which field, and the remedy; nothing of the text.",
+            examples=["gate.check-ins[0]@1024: field `document_id` is missing: every event needs it"],
+        ),
+    ]
+    origin: Annotated[Origin | None, Meta(description="Where the message was read.")]
+    document_id: Annotated[str | None, Meta(description="Id of the document; null: it cannot be read.")]
+    sha256: Annotated[
+        str,
+        Meta(
+            description="SHA-256 of the message, in hexadecimal; empty: its bytes were not read.", examples=["0" * 64]
+        ),
+    ]
+    size_bytes: Annotated[int, Meta(description="Length of the message.", examples=[512])]
+    dead_lettered_at: Annotated[
+        WrittenTimestamp | None,
+        Meta(
+            description="When; null on a topic, where the timestamp of the record says it.",
+            examples=["2026-05-06T07:08:10.123456Z"],
+        ),
+    ] = None
+    schema_version: Annotated[
+        int, Meta(description="Raised when a field changes its meaning; new fields do not raise it.")
+    ] = SCHEMA_VERSION
+    original: Annotated[
+        str | UnsetType, Meta(description="The message. Left out where it is too long, or not UTF-8.")
+    ] = UNSET
+    original_base64: Annotated[bytes | UnsetType, Meta(description="The message in base64, where it is not UTF-8.")] = (
+        UNSET
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +341,7 @@ _PATH = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
 _MISSING = re.compile(r"missing required field `(?P<field>\w+)`")
 
 
-def _bad(code: str, message: str, origin: Origin | None) -> BadDocument:
+def _bad(code: Reason, message: str, origin: Origin | None) -> BadDocument:
     return BadDocument(code, message if origin is None else f"{origin}: {message}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -135,6 +136,41 @@ def test_what_is_admitted_can_be_judged_and_told(text: str, document_id: str) ->
     assert (verdict.document_id, verdict.version) == (document_id, text)
 
 
+NO_STRINGS = [None, b"bytes", 7, 1.5, True, {"text": "x"}, ["x"], object()]
+
+
+@pytest.mark.parametrize("value", NO_STRINGS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("field", ["document_id", "text", "version", "source", "title"])
+def test_a_field_that_is_no_string_is_refused_by_its_name_and_type(field: str, value: Any) -> None:
+    fields: dict[str, Any] = {"document_id": "a", "text": LIGHTHOUSE} | {field: value}
+    if value is None and field in ("version", "source", "title"):
+        validate_document(CheckIn(**fields), Limits())
+        return
+    with pytest.raises(BadDocument, match=f"^{field}: is of type {type(value).__name__}; give a str") as caught:
+        validate_document(CheckIn(**fields), Limits())
+    assert caught.value.code == "bad_field"
+
+
+@pytest.mark.parametrize("value", [*NO_STRINGS, "text"], ids=lambda value: type(value).__name__)
+def test_what_is_no_check_in_is_refused_by_its_type(value: Any) -> None:
+    with pytest.raises(BadDocument, match=f"^is of type {type(value).__name__}; give CheckIn"):
+        validate_document(value, Limits())
+
+
+@pytest.mark.parametrize("field", ["document_id", "text", "version", "source", "title"])
+def test_half_a_character_is_refused_in_every_field(field: str) -> None:
+    fields = {"document_id": "a", "text": "é"} | {field: "half \ud83d"}
+    with pytest.raises(BadDocument, match=f"^{field}: has a lone surrogate at character 5"):
+        validate_document(CheckIn(**fields), Limits())
+
+
+def test_a_subclass_of_str_is_a_string() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    validate_document(CheckIn(document_id=Name("a"), text=Name(LIGHTHOUSE), version=Name("1")), Limits())
+
+
 # Signing
 
 
@@ -189,6 +225,34 @@ def test_features_are_counted_and_short_texts_have_no_fingerprint() -> None:
     assert len(many.fingerprint) == 16
 
 
+def sent(text: str, **fields: str) -> CheckIn:
+    return CheckIn(document_id="a", text=text, **fields)
+
+
+def test_a_verdict_repeats_source_and_title_of_the_check_in_and_nothing_of_its_text() -> None:
+    [verdict] = Gate().check_in([sent(LIGHTHOUSE, source="mail", title="The Lighthouse")])
+    assert (verdict.source, verdict.title) == ("mail", "The Lighthouse")
+    assert "goats" not in verdict.to_json()
+
+
+def test_a_source_or_a_title_of_any_length_leaves_a_verdict_small() -> None:
+    [verdict] = Gate().check_in([sent(LIGHTHOUSE, source="s" * 10_000, title="t" * 1_000_000)])
+    assert (verdict.source, verdict.title) == ("s" * 256, "t" * 512)
+
+
+def test_a_repeated_verdict_is_the_same_to_the_byte_with_source_and_title() -> None:
+    gate, document = Gate(), sent(LIGHTHOUSE, source="mail", title="The Lighthouse")
+    first = gate.check_in([document])[0].to_json()
+    assert gate.check_in([document])[0].to_json() == first
+    assert Signer(BUILT_IN["standard"]).sign([document]).claims[0].title == "The Lighthouse"
+
+
+def test_an_unchecked_verdict_repeats_source_and_title_too() -> None:
+    signer = Signer(BUILT_IN["simhash"])
+    [verdict] = signer.unchecked(signer.sign([sent(LIGHTHOUSE, source="mail", title="The Lighthouse")]))
+    assert (verdict.source, verdict.title) == ("mail", "The Lighthouse")
+
+
 # Running without an event loop
 
 
@@ -209,7 +273,7 @@ def test_steps_that_would_wait_are_a_bug_and_not_a_silent_half() -> None:
 
 def test_an_error_of_a_step_comes_out_as_it_is() -> None:
     async def fails() -> None:
-        raise BadDocument("code", "message")
+        raise BadDocument("bad_text", "message")
 
     async def steps(step: Awaitable[None]) -> None:
         await step

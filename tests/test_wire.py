@@ -53,6 +53,11 @@ def test_a_document_id_and_a_text_are_enough() -> None:
     assert check_in({"document_id": "a", "text": "hello"}) == CheckIn(document_id="a", text="hello")
 
 
+def test_source_and_title_of_a_check_in_event_are_those_of_the_check_in() -> None:
+    document = check_in({"document_id": "a", "text": "hello", "title": "Greeting", "source": "mail"})
+    assert document == CheckIn(document_id="a", text="hello", title="Greeting", source="mail")
+
+
 def test_all_fields_of_a_check_in_arrive() -> None:
     event = decode(
         {
@@ -258,6 +263,8 @@ VERDICT = Verdict(
         Match(document_id="a", version=None, relation=Relation.NEAR, distance=2, resemblance=0.875, containment=None),
     ),
     degraded=(Degraded.BUCKET_CAPPED,),
+    source="archive",
+    title="Report",
 )
 
 
@@ -285,11 +292,27 @@ def test_a_verdict_on_the_wire_has_these_fields_and_values() -> None:
         "candidates": 3,
         "degraded": ["bucket_capped"],
         "verdict_id": "v",
+        "source": "archive",
+        "title": "Report",
         "origin": {"file": "events.jsonl", "line": 7},
         "checked_in_at": None,
         "judged_at": "2024-05-06T00:00:00Z",
         "schema_version": 1,
     }
+
+
+def test_a_verdict_converts_to_json_under_the_names_of_the_wire() -> None:
+    fields = VERDICT.to_dict()
+    on_the_wire = json.loads(encode(VerdictEvent.of(VERDICT)))
+    assert json.loads(VERDICT.to_json()) == fields
+    assert {name: on_the_wire[name] for name in fields} == fields
+    assert set(on_the_wire) - set(fields) == {"origin", "checked_in_at", "judged_at", "schema_version"}
+    assert VERDICT.matches[0].to_dict() == fields["matches"][0]
+
+
+def test_a_verdict_event_is_read_back_as_it_was_written() -> None:
+    event = VerdictEvent.of(VERDICT, origin=HERE, checked_in_at=NOW, judged_at=NOW)
+    assert decode_verdict(encode(event)) == event
 
 
 def test_a_verdict_of_a_newer_gate_can_be_read() -> None:

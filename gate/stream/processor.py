@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
@@ -31,7 +31,7 @@ from gate.stream.records import (
 from gate.stream.settings import OnIndexUnavailable, Topics
 from gate.wire import CheckInEvent, DecodedMessage, RejectedMessage
 
-INDEX_UNAVAILABLE = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
+INDEX_UNAVAILABLE: Final = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
 
 
 class Judge(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -39,7 +39,7 @@ DECOMPRESSES_TOO_LARGE = -2  # serialized_value_size of a record whose batch exc
 
 ORIGINAL_PREFIX = "gate_original_"  # before headers of the original whose names the dead letter uses itself
 
-TOO_LARGE_TO_ROUTE = "too_large_to_route"  # the reason why a judged document is dead-lettered all the same
+TOO_LARGE_TO_ROUTE: Final = "too_large_to_route"  # the reason why a judged document is dead-lettered all the same
 
 _TRACE_HEADERS = ("traceparent", "tracestate", "baggage")
 _CLOUD_EVENT_HEADERS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))

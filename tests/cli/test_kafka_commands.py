@@ -108,7 +108,9 @@ class Stream:
         for record in self.read(self.check_ins, len(raws)):
             rejected = decode_record(record, limits=Limits())
             if not isinstance(rejected, RejectedMessage):
-                rejected = RejectedMessage.of(BadDocument("made_up", "a reason"), record.value, origin=rejected.origin)
+                rejected = RejectedMessage.of(
+                    BadDocument("bad_field", "a reason"), record.value, origin=rejected.origin
+                )
             self.send(dead_letter_record(record, rejected, self.topics, keep_original=keep_original))
 
 

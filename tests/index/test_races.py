@@ -59,6 +59,8 @@ def verdict(name: str, similar: bool, *, candidates: int = 0) -> Verdict:
         verdict_id="",
         features=None,
         candidates=candidates,
+        matches=(),
+        degraded=(),
     )
 
 

@@ -51,6 +51,8 @@ def verdict(**fields: Any) -> Verdict:
         "verdict_id": "v1",
         "features": 2,
         "candidates": 0,
+        "matches": (),
+        "degraded": (),
     }
     return Verdict(**(made | fields))
 

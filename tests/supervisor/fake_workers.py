@@ -79,6 +79,8 @@ _VERDICT = Verdict(
     verdict_id="v",
     features=1,
     candidates=0,
+    matches=(),
+    degraded=(),
 )
 
 if __name__ == "__main__":

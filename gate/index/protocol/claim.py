@@ -59,6 +59,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     document_id: str
     version: str | None
+    source: str | None = None  # with the title: of no use to the index; the verdict repeats them
+    title: str | None = None
     content: bytes
     body: bytes
     empty: bool = False
