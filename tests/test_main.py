@@ -14,7 +14,7 @@ def test_python_m_gate_is_the_command_gate() -> None:
 
 
 def test_a_wrong_command_of_python_m_gate_is_called_gate_in_its_message() -> None:
-    done = subprocess.run([sys.executable, "-m", "gate", "chekc"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "gate", "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: gate ")
 
