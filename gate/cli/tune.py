@@ -88,7 +88,7 @@ def _written(tuned: TuningResult, path: Path) -> Path:
         path.write_text(lab.render_toml(tuned), encoding="utf-8")
     except OSError as exc:
         raise Unavailable(f"{path}: cannot be written: {exc.strerror}") from exc
-    if chosen_profile(path) != tuned.profile:
+    if chosen_profile(path).parameters() != tuned.profile.parameters():
         raise ConfigError(f"{path}: says something else than was chosen; please report this")
     return path
 

@@ -193,7 +193,7 @@ def _out_of_bounds(profile: Profile, where: str) -> list[str]:
 
 def _check_ref(profile: Profile, where: str, problems: list[str]) -> None:
     known = BUILT_IN.get(profile.name)
-    if known is not None and known.version == profile.version and known != profile:
+    if known is not None and known.version == profile.version and known.parameters() != profile.parameters():
         problems.append(f"{where}: {profile.ref} is a built-in profile; give a changed one another name or version")
 
 

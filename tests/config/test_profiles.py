@@ -142,7 +142,10 @@ def test_a_profile_of_another_method_keeps_what_both_methods_have() -> None:
 def test_the_parameters_of_a_profile_are_a_table_that_makes_it_again(name: str) -> None:
     flat = BUILT_IN[name].parameters() | {"name": "again"}
     toml = "\n".join(f"{key} = {'false' if value is None else json.dumps(value)}" for key, value in flat.items())
-    assert profile_of(f"[profile]\n{toml}").digest() == BUILT_IN[name].digest()
+    again = profile_of(f"[profile]\n{toml}")
+    assert again.parameters() == flat
+    assert again.digest() == BUILT_IN[name].digest()
+    assert profile_of(f"[profile]\n{toml}".replace('"again"', f'"{name}"')).ref == f"{name}@1"
 
 
 def test_a_changed_profile_is_checked_as_a_whole() -> None:
