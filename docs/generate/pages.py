@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import command_line, messages, metrics, settings
+from docs.generate import command_line, messages, metrics, profiles, settings
 
 FOLDER = Path(__file__).parents[1] / "reference"
 
 PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line.page,
     "settings.md": settings.page,
+    "profiles.md": profiles.page,
     "messages.md": messages.page,
     "metrics.md": metrics.page,
 }

@@ -10,10 +10,13 @@ import click
 import pytest
 
 import gate
-from docs.generate import messages
+from docs.generate import messages, profiles
 from docs.generate.pages import FOLDER, PAGES
 from gate.cli import main
 from gate.config.reference import DESCRIPTIONS
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.method_registry import parameters_by_name
+from gate.core.profile import Profile
 from gate.model import Degraded, Relation
 from gate.wire import schemas
 
@@ -49,6 +52,17 @@ def test_every_command_has_a_heading(path: str) -> None:
 @pytest.mark.parametrize("key", DESCRIPTIONS)
 def test_every_setting_is_on_the_page_with_its_variable(key: str) -> None:
     assert f"`GATE_{key.replace('.', '_').upper()}`" in read("settings.md")
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, *parameters_by_name()])
+def test_every_profile_and_every_method_is_on_the_page(name: str) -> None:
+    assert f"| `{name}` |" in read("profiles.md") or f"### {name}\n" in read("profiles.md")
+
+
+def test_every_field_of_a_profile_and_every_parameter_of_a_method_is_described_and_no_other() -> None:
+    parameters = {field for kind in parameters_by_name().values() for field in kind.__struct_fields__}
+    assert set(profiles.FIELDS) == set(Profile.__struct_fields__)
+    assert set(profiles.PARAMETERS) == parameters
 
 
 def test_every_field_of_every_message_is_on_the_page() -> None:
