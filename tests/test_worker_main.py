@@ -1,0 +1,51 @@
+"""A worker process is made from the settings; settings that cannot work are refused before one starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gate import CheckIn, Gate
+from gate.config.settings import Settings, load_settings
+from gate.demo import LIGHTHOUSE
+from gate.errors import ConfigError
+from gate.worker_main import check
+from tests.support.stage import Sent, Stage
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+def settings_of(**flags: object) -> Settings:
+    settings, _ = load_settings(flags, {})
+    return settings
+
+
+def test_without_brokers_the_option_that_names_them_is_given() -> None:
+    with pytest.raises(ConfigError, match="give --kafka HOST:PORT, or set kafka_brokers"):
+        check(settings_of())
+
+
+@pytest.mark.parametrize("index", ["memory", "index.sqlite"])
+def test_several_workers_need_a_shared_index(index: str) -> None:
+    with pytest.raises(ConfigError, match="3 workers need a shared index"):
+        check(settings_of(kafka_brokers="localhost:9092", index=index, workers=3))
+
+
+@pytest.mark.parametrize(("index", "workers"), [("memory", 1), ("index.sqlite", 1), ("redis://localhost:6379/0", 3)])
+def test_one_worker_with_any_index_and_several_with_redis_are_accepted(index: str, workers: int) -> None:
+    check(settings_of(kafka_brokers="localhost:9092", index=index, workers=workers))
+
+
+def test_a_worker_signs_with_the_secret_and_the_profile_of_the_settings(
+    stage: Callable[..., Stage], tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("a secret")
+    on = stage(partitions=1)
+    on.send([Sent.of("a", LIGHTHOUSE)])
+    on.start(secret_file=str(tmp_path / "secret"), profile="simhash")
+    [verdict] = on.verdicts(1)
+    [expected] = Gate("simhash", secret=b"a secret").check_in([CheckIn(document_id="a", text=LIGHTHOUSE)])
+    assert verdict["content_id"] == expected.content_id
+    assert (verdict["fingerprint"], verdict["verdict_id"]) == (expected.fingerprint, expected.verdict_id)
