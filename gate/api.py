@@ -22,12 +22,10 @@ from gate.core.text import content_ids, normalise
 from gate.core.verify import Likeness, alike, likeness
 from gate.errors import BadDocument, ConfigError
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.claim import Claim, Gather, Index, run_in_turn
-from gate.index.protocol.entry_ids import new_entry_id
-from gate.index.protocol.stale import retry_stale
+from gate.index.protocol.claim import Claim, Gather, Index, run_sequentially
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
-from gate.index.store import Held, Holder, Record
+from gate.index.store import EntryRecord, HeldContent, Holder, new_entry_id, retry_stale
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Relation, Verdict
 from gate.pipeline import Pipeline, SignedBatch, Signer, batches, run_now, validate_document
@@ -101,7 +99,7 @@ class Gate:
         self._secret = secret
         self._observer = observer
         self._runner: asyncio.Runner | None = None
-        self._gather: Gather = run_in_turn
+        self._gather: Gather = run_sequentially
         if _is_url(index):
             self._runner, self._gather = asyncio.Runner(), at_once
         try:
@@ -234,7 +232,7 @@ class Gate:
         return self._index(method_of(asked, self._secret), asked)
 
     def _similar(self, index: Index, body: bytes, content: bytes, own: str | None) -> list[Match]:
-        found = [pair for pair in self._asked(index.alike, body).alike.values() if pair[0].content != content]
+        found = [pair for pair in self._asked(index.find_alike, body).alike.values() if pair[0].content != content]
         same = self._record(content)
         if same is not None and not same.dead:
             found.append((same, EXACT))
@@ -299,7 +297,7 @@ class Gate:
             for document_id, held in zip(names, self._asked(self._store.documents, names), strict=True)
         ]
 
-    def _told(self, document_id: str, held: Held) -> Verdict:
+    def _told(self, document_id: str, held: HeldContent) -> Verdict:
         answer = decode_answer(held.answer or b"")
         wanted = sorted({hit.entry for hit in answer.hits} | ({answer.group} if answer.group else set()))
         others = self._asked(self._store.records, wanted)
@@ -311,7 +309,7 @@ class Gate:
         )
         return self.signer.verdict(claim, living, named, features=None)
 
-    def _record(self, content: bytes) -> Record | None:
+    def _record(self, content: bytes) -> EntryRecord | None:
         [entry] = self._asked(self._store.contents, [content])
         return self._asked(self._store.records, [entry])[0] if entry else None
 

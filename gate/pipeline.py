@@ -24,8 +24,7 @@ from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
 from gate.errors import BadDocument, ConfigError
 from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Claim, Index, Outcome
-from gate.index.protocol.stale import retry_stale
-from gate.index.store import Holder, Record
+from gate.index.store import EntryRecord, Holder, retry_stale
 from gate.limits import Limits
 from gate.model import MAX_SOURCE_CHARS, MAX_TITLE_CHARS, CheckIn, Degraded, Match, Relation, Verdict
 from gate.wire import DeleteEvent, Event, VerdictEvent
@@ -245,7 +244,7 @@ class Signer:
         ]
         return SignedBatch(claims, [verdict.features or 0 for verdict in verdicts])
 
-    def verdict(self, claim: Claim, answer: Answer, named: dict[int, Record], *, features: int | None) -> Verdict:
+    def verdict(self, claim: Claim, answer: Answer, named: dict[int, EntryRecord], *, features: int | None) -> Verdict:
         """The verdict that an answer of the index becomes, with document ids instead of entries."""
         fingerprint = self.method.fingerprint(claim.body)
         group = named.get(answer.group) if named else None
@@ -314,7 +313,7 @@ class Pipeline:
 
     async def preview(self, signed: SignedBatch) -> list[Verdict]:
         """Judge each document against the index, and leave the index as it is."""
-        return self._verdicts(signed, await retry_stale(lambda: self.index.look(signed.claims)))
+        return self._verdicts(signed, await retry_stale(lambda: self.index.preview(signed.claims)))
 
     def _verdicts(self, signed: SignedBatch, outcomes: Sequence[Outcome]) -> list[Verdict]:
         return [

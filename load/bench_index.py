@@ -25,7 +25,7 @@ from gate.core.method_parameters import SimHash
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.candidates import Neighbours
+from gate.index.protocol.candidates import CandidateFinder
 from gate.limits import Limits
 from gate.pipeline import run_now
 from load.measure import CLOCKS, BenchmarkReport, Contender, Step, interleave, measure_growth, target_row, timing_rows
@@ -65,10 +65,10 @@ class Ours:
     def query(self, fingerprints: U64, k: int) -> set[tuple[int, int]]:
         """Pairs (place in the query, entry) within k bits."""
         profile = Profile(name="bench", method=SimHash(radius=k), resemblance=None)
-        neighbours = Neighbours(self.store, method_of(profile), profile, Limits())
+        finder = CandidateFinder(self.store, method_of(profile), profile, Limits())
         flat = fingerprints.astype("<u8").tobytes()
         bodies = {i: flat[8 * i : 8 * i + 8] for i in range(len(fingerprints))}
-        found = run_now(neighbours.read(bodies))
+        found = run_now(finder.read(bodies))
         return set(zip(found.rows.tolist(), found.entries.tolist()))
 
 

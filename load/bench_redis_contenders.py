@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.index.protocol.claim import Claim, Index
-from gate.index.protocol.entry_ids import new_entry_id
 from gate.index.redis.connect import open_store
 from gate.index.redis.store import RedisStore
+from gate.index.store import new_entry_id
 from gate.limits import Limits
 from gate.pipeline import Pipeline, SignedBatch, Signer
 from load.bench_redis_stock import stock

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from gate.core.method_registry import Method
 from gate.core.stored_verdict import encode_answer
-from gate.index.protocol.claim import ALONE
-from gate.index.redis.buckets import packed, shards_of
+from gate.index.protocol.claim import NO_CANDIDATES
 from gate.index.redis.client import make_pipeline, translate_errors
 from gate.index.redis.layout import (
     SHARDS,
@@ -28,6 +27,7 @@ from gate.index.redis.layout import (
     shards_of_entries,
     sized,
 )
+from gate.index.redis.packing import packed, shards_of
 from gate.index.redis.store import RedisStore
 
 FIELDS = 1000  # written by one command
@@ -57,14 +57,14 @@ async def stock(
     for table in sorted(kept):
         keys, owners, tags = np.concatenate(kept.pop(table), axis=1)
         order = np.argsort(keys, kind="stable")
-        width = int(store._widths.of(keys[:1])[0])
+        width = int(store.widths.of(keys[:1])[0])
         buckets, starts = np.unique(keys[order], return_index=True)
         postings = np.hstack([_bytes(owners[order]), _bytes(tags[order])[:, :width]])
         await _write(store, b"b", shards_of(buckets), _buckets(buckets, starts, postings))
 
 
 def _documents(names: Sequence[bytes], contents: NDArray[np.uint8], entries: NDArray[np.uint64]) -> Iterator[Field]:
-    answer = encode_answer(ALONE)
+    answer = encode_answer(NO_CANDIDATES)
     rest = b"\xff\xff" + len(answer).to_bytes(2, "little") + answer
     for name, content, stamp in zip(names, contents, eight_bytes(entries), strict=True):
         yield name, content.tobytes() + stamp + rest
@@ -103,17 +103,17 @@ async def _write(store: RedisStore, kind: bytes, shards: Numbers, fields: Iterat
     """Each field to the hash of its shard."""
     at = iter(shards.tolist())
     waiting: list[list[bytes]] = [[] for _ in range(SHARDS)]
-    pipe, commands = make_pipeline(store._link.client), 0
+    pipe, commands = make_pipeline(store.shards.library_client), 0
     with translate_errors():
         for (name, value), shard in zip(fields, at, strict=True):
             waiting[shard] += (name, value)
             if len(waiting[shard]) >= 2 * FIELDS:
-                pipe.execute_command("HSET", store._prefixes[shard] + b"0" + kind, *waiting[shard])
+                pipe.execute_command("HSET", store.shards.prefixes[shard] + b"0" + kind, *waiting[shard])
                 waiting[shard], commands = [], commands + 1
                 if commands == COMMANDS:
                     await pipe.execute()
-                    pipe, commands = make_pipeline(store._link.client), 0
+                    pipe, commands = make_pipeline(store.shards.library_client), 0
         for shard, left in enumerate(waiting):
             if left:
-                pipe.execute_command("HSET", store._prefixes[shard] + b"0" + kind, *left)
+                pipe.execute_command("HSET", store.shards.prefixes[shard] + b"0" + kind, *left)
         await pipe.execute()

@@ -17,10 +17,10 @@ from typing import Any, TypeVar, cast
 
 from gate.api import Gate
 from gate.errors import Unavailable
-from gate.index.protocol.deletion import postings_of
+from gate.index.protocol.postings import postings_of
 from gate.index.redis.url import RedisSettings, RetryPolicy
 from gate.index.scan import ScannableStore
-from gate.index.store import Record, Store
+from gate.index.store import EntryRecord, Store
 from gate.index.tools.audit import audit
 from gate.model import CheckIn, Verdict
 from load.corpus import Recipe, SyntheticCorpus
@@ -96,7 +96,7 @@ class TrippedGate(Gate):
         known = [entry for entry in entries if entry]
         records = dict(zip(known, await self._store.records(known), strict=True))
         damaged = set()
-        whole: dict[str, Record] = {}
+        whole: dict[str, EntryRecord] = {}
         for name, content, has, entry in zip(names, contents, held, entries, strict=True):
             record = records.get(entry or 0)
             if any(one.content == content and one.answer for one in has) and record is not None and record.ticket:

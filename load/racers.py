@@ -19,11 +19,10 @@ from typing import Any, cast
 
 from gate.api import Gate
 from gate.errors import Unavailable
-from gate.index.protocol.deletion import postings_of
-from gate.index.protocol.entry_ids import new_entry_id
+from gate.index.protocol.postings import postings_of
 from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
-from gate.index.store import Enrolment, Registration, Store
+from gate.index.store import NewEntry, Registration, Store, new_entry_id
 from gate.model import CheckIn, Verdict
 
 SHORT_SECONDS, LONG_SECONDS = 0.002, 0.03  # a step of a batch, and all of its steps: somebody comes in between
@@ -97,12 +96,12 @@ class LookThenInsert(Racer):
         [claim], [verdict] = signed.claims, verdicts
         if not verdict.similar:
             entry = new_entry_id(claim.content)
-            wish = Enrolment(claim.document_id, claim.version, claim.content, entry, claim.body)
-            [standing] = await self._store.enrol([wish])
-            if standing.record is not None:
-                await self._store.append(*postings_of(self.method, [standing.record]))
+            new = NewEntry(claim.document_id, claim.version, claim.content, entry, claim.body)
+            [state] = await self._store.register_content([new])
+            if state.record is not None:
+                await self._store.append(*postings_of(self.method, [state.record]))
                 ticket = await self._store.draw(1)
-                await self._store.register([Registration(standing.record.entry, ticket=ticket)])
+                await self._store.register([Registration(state.record.entry, ticket=ticket)])
         return verdicts
 
 

@@ -118,7 +118,7 @@ def test_an_index_is_whole_and_a_delete_leaves_nothing_of_it(opened: Open, name:
     gate = opened(name)
     gate.check_in([document(str(n), text) for n, text in enumerate([*CHAPTERS[:3], BOOK])])
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile))
-    assert report.looked_at["postings"] == gate.info()["postings"] > 0
+    assert report.checked["postings"] == gate.info()["postings"] > 0
     assert not report.found
     gate.delete([str(n) for n in range(4)])
     assert gate.info()["postings"] == 0
@@ -190,5 +190,5 @@ def test_a_signature_that_lost_its_end_is_found_and_taken_out() -> None:
     entry, record = next((e, r) for e, r in store._records.items() if r.owner.document_id == "book")
     store._records[entry] = record._replace(body=record.body[:-8])
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True))
-    assert report.mended[Fault.BROKEN] == report.found[Fault.BROKEN] == 1
+    assert report.repaired[Fault.BROKEN] == report.found[Fault.BROKEN] == 1
     assert not gate.with_store(lambda store: audit(store, gate.method, gate.profile)).problems

@@ -90,7 +90,7 @@ def test_a_copy_passes_again_when_the_first_was_deleted_and_nothing_is_left_of_i
     [second] = gate.preview([copy])
     assert (first.similar, second.similar) == (False, True)
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile))
-    assert report.looked_at["postings"] == gate.info()["postings"] > 0
+    assert report.checked["postings"] == gate.info()["postings"] > 0
     assert not report.found
     gate.delete(["first"])
     assert gate.info()["postings"] == 0

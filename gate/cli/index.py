@@ -125,7 +125,7 @@ def _told(report: Report) -> dict[str, object]:
     found = {
         fault.value: {
             "found": report.found[fault],
-            "mended": report.mended[fault],
+            "mended": report.repaired[fault],
             "harmless": fault in HARMLESS,
             "examples": report.examples.get(fault, []),
         }
@@ -133,13 +133,13 @@ def _told(report: Report) -> dict[str, object]:
         if report.found[fault]
     }
     notes = {note.value: report.notes[note] for note in Note if report.notes[note]}
-    return {**report.looked_at, "faults": found, "notes": notes, "left": report.left}
+    return {**report.checked, "faults": found, "notes": notes, "left": report.left}
 
 
 def _show(report: Report, *, fix: bool) -> None:
     out = show.console()
-    looked_at = ", ".join(f"{report.looked_at[what]:,} {what}" for what in ("entries", "documents", "postings"))
-    rows = [(fault, report.found[fault], report.mended[fault]) for fault in Fault if report.found[fault]]
+    looked_at = ", ".join(f"{report.checked[what]:,} {what}" for what in ("entries", "documents", "postings"))
+    rows = [(fault, report.found[fault], report.repaired[fault]) for fault in Fault if report.found[fault]]
     if rows:
         shown = show.table(out, "fault", "found", "mended", "meaning", right=("found", "mended"))
         for fault, found, mended in rows:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from gate.index.store import Enrolment, Keys, Postings, Store
+from gate.index.store import Keys, NewEntry, Postings, Store
 
 T = TypeVar("T")
 OpenStore = Callable[[int], Store]
@@ -34,8 +34,8 @@ def u64(*numbers: int) -> Keys:
     return np.array(numbers, np.uint64)
 
 
-def wish(document_id: str = "d1", content: bytes = FIRST, *, entry: int = 1, share: bool = False) -> Enrolment:
-    return Enrolment(document_id, f"{document_id}'s version", content, entry, BODY, share)
+def wish(document_id: str = "d1", content: bytes = FIRST, *, entry: int = 1, share: bool = False) -> NewEntry:
+    return NewEntry(document_id, f"{document_id}'s version", content, entry, BODY, share)
 
 
 def by_key(postings: Postings) -> list[list[tuple[int, int]]]:
@@ -60,7 +60,7 @@ class BucketContract:
         assert by_key(run(store.read(u64(6, 5, 6), since=mark))) == [[(1, 8)], [(1, 9)], [(1, 8)]]
 
     def test_appending_twice_changes_nothing(self, store: Store, run: Run) -> None:
-        run(store.enrol([wish(entry=1)]))
+        run(store.register_content([wish(entry=1)]))
         for _ in range(3):
             run(store.append(u64(5, 6), u64(1, 1), u64(9, 9)))
         run(store.append(u64(6, 7, 7), u64(1, 1, 1), u64(9, 9, 9)))
@@ -87,7 +87,7 @@ class BucketContract:
             run(store.append(u64(*[key] * 4), u64(*EXTREMES), u64(*EXTREMES[::-1])))
         expected = list(zip(EXTREMES, EXTREMES[::-1], strict=True))
         assert by_key(run(store.read(keys))) == [expected] * len(keys)
-        run(store.withdraw(keys, u64(*[GREATEST] * len(keys))))
+        run(store.remove_postings(keys, u64(*[GREATEST] * len(keys))))
         assert by_key(run(store.read(keys))) == [expected[:-1]] * len(keys)
 
     # Marks.
@@ -119,7 +119,7 @@ class BucketContract:
         run(store.append(u64(5, 5, 6), u64(1, 2, 1), u64(1, 2, 1)))
         mark = run(store.read(u64(5, 6))).mark
         run(store.append(u64(5, 5), u64(3, 4), u64(3, 4)))
-        run(store.withdraw(u64(5, 5, 5, 6), u64(1, 2, 3, 1)))
+        run(store.remove_postings(u64(5, 5, 5, 6), u64(1, 2, 3, 1)))
         run(store.append(u64(5, 6), u64(5, 5), u64(5, 5)))
         assert by_key(run(store.read(u64(5, 6), since=mark))) == [[(4, 4), (5, 5)], [(5, 5)]]
 
@@ -162,7 +162,7 @@ class BucketContract:
     def test_a_bucket_that_shrinks_to_the_limit_is_whole_again(self, open_store: OpenStore, run: Run) -> None:
         store = open_store(3)
         run(store.append(u64(5, 5, 5, 5), u64(1, 2, 3, 4), u64(0, 0, 0, 0)))
-        run(store.withdraw(u64(5), u64(2)))
+        run(store.remove_postings(u64(5), u64(2)))
         postings = run(store.read(u64(5)))
         assert by_key(postings) == [[(1, 0), (3, 0), (4, 0)]]
         assert not postings.capped.any()
@@ -172,13 +172,13 @@ class BucketContract:
     def test_withdrawing_takes_an_entry_from_the_named_buckets_only(self, store: Store, run: Run) -> None:
         run(store.append(u64(5, 5, 5, 6), u64(1, 1, 2, 1), u64(8, 9, 8, 8)))
         for _ in range(2):
-            run(store.withdraw(u64(5, 7), u64(1, 1)))
+            run(store.remove_postings(u64(5, 7), u64(1, 1)))
             assert by_key(run(store.read(u64(5, 6)))) == [[(2, 8)], [(1, 8)]]
 
     def test_what_was_withdrawn_can_be_appended_again(self, store: Store, run: Run) -> None:
-        run(store.enrol([wish(entry=1)]))
+        run(store.register_content([wish(entry=1)]))
         for _ in range(2):
             run(store.append(u64(5, 6), u64(1, 1), u64(8, 8)))
-            run(store.withdraw(u64(5), u64(1)))
+            run(store.remove_postings(u64(5), u64(1)))
         run(store.append(u64(5, 6), u64(1, 1), u64(8, 8)))
         assert by_key(run(store.read(u64(5, 6)))) == [[(1, 8)], [(1, 8)]]

@@ -56,7 +56,7 @@ class Counting:
         primitive = getattr(self._store, name)
 
         async def counted(*given: Any, **more: Any) -> Any:
-            self.calls["read" if name == "answer" else name] += 1
+            self.calls["read" if name == "probe" else name] += 1
             return await primitive(*given, **more)
 
         return counted
@@ -130,7 +130,7 @@ class Desk:
         return [told(outcome) for outcome in now(claim_in_order(self.index, self.method, self.profile, claims))]
 
     def check(self, document_id: str, letter: str) -> Told:
-        [outcome] = now(self.index.look([self.claim(document_id, letter)]))
+        [outcome] = now(self.index.preview([self.claim(document_id, letter)]))
         return told(outcome)
 
     def delete(self, *document_ids: str) -> list[bool]:

@@ -13,7 +13,7 @@ from gate.api import Gate
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
-from gate.index.store import Record
+from gate.index.store import EntryRecord
 from gate.model import CheckIn
 
 NUMBERS = count()
@@ -58,7 +58,7 @@ def strangers(number: int, seed: int = 5) -> list[CheckIn]:
     return [CheckIn(document_id=f"s{seed}-{n}", text=" ".join(random.choices(words, k=60))) for n in range(number)]
 
 
-def record_of(gate: Gate, document_id: str) -> Record:
+def record_of(gate: Gate, document_id: str) -> EntryRecord:
     """The record of the first content of a document."""
     held = gate.with_store(lambda store: store.documents([document_id]))[0][0]
     [entry] = gate.with_store(lambda store: store.contents([held.content]))

@@ -16,8 +16,8 @@ from gate.core.method_registry import Measures, Room, Signatures
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer
 from gate.core.text import Texts
-from gate.index.protocol.claim import Claim, Index, run_in_turn
-from gate.index.store import Held, Record
+from gate.index.protocol.claim import Claim, Index, run_sequentially
+from gate.index.store import EntryRecord, HeldContent
 from gate.limits import Limits
 from tests.index.explorer import Again, Explorer, Final, Process, Quiet, alone, begun, entry_of
 from tests.index.stepwise import Ask, Mark, Reply, StepwiseStore, World, answered
@@ -97,7 +97,7 @@ class Scene:
     def _index(self, new_entry_id: Callable[[bytes], int]) -> Index:
         store = StepwiseStore(self.marks, any_order=self.any_order)
         profile = Profile(name="tiny", resemblance=0.5, index=self.index, revisions=self.revisions)
-        gather = store.side_by_side if self.concurrent else run_in_turn
+        gather = store.side_by_side if self.concurrent else run_sequentially
         return self.kind(store, self.method, profile, Limits(), new_entry_id=new_entry_id, gather=gather)
 
     async def _claim(self, index: Index, document_id: str, letter: str) -> Told:
@@ -119,7 +119,7 @@ class Scene:
 
         def quiet(world: World, ask: Ask, others: frozenset[int]) -> bool:
             match ask.what:
-                case "hold" | "remember":  # a document that only this process knows
+                case "hold" | "save_answers":  # a document that only this process knows
                     return names[ask.key] == 1
                 case "record" | "register":
                     return fixed and bool(world.get("records", ask.key).registered)
@@ -187,8 +187,8 @@ def fairness(scene: Scene, letters: Mapping[str, str], passes: Set[str]) -> Iter
 
 def leftovers(scene: Scene, world: World) -> Iterator[str]:
     """What is half-done in a world in which nobody does anything any more."""
-    records: dict[int, Record] = dict(world.records)
-    documents: dict[str, tuple[Held, ...]] = dict(world.documents)
+    records: dict[int, EntryRecord] = dict(world.records)
+    documents: dict[str, tuple[HeldContent, ...]] = dict(world.documents)
     contents: dict[bytes, int] = dict(world.contents)
     postings = {(key, entry) for key, bucket in world.buckets for entry, _ in bucket}
     if any(entry not in records for _, entry in postings):

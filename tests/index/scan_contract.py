@@ -11,9 +11,9 @@ from typing import TypeVar
 import pytest
 
 from gate.index.memory import scan as memory_scan
-from gate.index.scan import Document, ScannableStore, Triples
+from gate.index.scan import Document, PostingRows, ScannableStore
 from gate.index.sqlite import scan as sqlite_scan
-from gate.index.store import VOID, Enrolment, Held, Holder, Memory, Record, Registration
+from gate.index.store import VOID, AnswerUpdate, EntryRecord, HeldContent, Holder, NewEntry, Registration
 from tests.index.bucket_contract import BODY, FIRST, LARGEST_KEY, SECOND, Run, by_key, content_of, u64, wish
 
 __all__ = [
@@ -40,11 +40,11 @@ async def gathered(batches: AsyncIterator[Sequence[T]]) -> list[T]:
     return [item async for batch in batches for item in batch]
 
 
-async def gathered_postings(batches: AsyncIterator[Triples]) -> list[tuple[int, int, int]]:
+async def gathered_postings(batches: AsyncIterator[PostingRows]) -> list[tuple[int, int, int]]:
     return sorted([row async for batch in batches for row in zip(*(column.tolist() for column in batch), strict=True)])
 
 
-def records(store: ScannableStore, run: Run) -> list[Record]:
+def records(store: ScannableStore, run: Run) -> list[EntryRecord]:
     return sorted(run(gathered(store.scan().entries())))
 
 
@@ -77,36 +77,36 @@ class WalkContract:
 
     def test_every_record_is_met_as_it_is(self, store: ScannableStore, run: Run) -> None:
         entries = [1, 2, 3, 4, HIGH + 1, 2**64 - 1]
-        run(store.enrol([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in entries]))
+        run(store.register_content([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in entries]))
         run(store.register([Registration(1, ticket=7), Registration(2, duplicate_of=HIGH + 1)]))
-        run(store.bury([3]))
+        run(store.mark_dead([3]))
         met = records(store, run)
         assert met == [record for record in run(store.records(entries)) if record is not None]
         assert [record.entry for record in met] == entries
         assert (met[0].ticket, met[1].duplicate_of, met[2].dead, met[3].registered) == (7, HIGH + 1, True, False)
 
     def test_records_of_contents_that_begin_alike_are_all_met(self, store: ScannableStore, run: Run) -> None:
-        run(store.enrol([wish(f"d{n}", content_of(1, b"%d" % n), entry=n) for n in range(1, 6)]))
+        run(store.register_content([wish(f"d{n}", content_of(1, b"%d" % n), entry=n) for n in range(1, 6)]))
         assert [record.entry for record in records(store, run)] == [1, 2, 3, 4, 5]
 
     def test_a_long_body_is_met_whole(self, store: ScannableStore, run: Run) -> None:
         body = bytes(range(140))
-        run(store.enrol([Enrolment("d1", None, FIRST, 1, body), Enrolment("d2", None, SECOND, 2, b"")]))
+        run(store.register_content([NewEntry("d1", None, FIRST, 1, body), NewEntry("d2", None, SECOND, 2, b"")]))
         assert [record.body for record in records(store, run)] == [body, b""]
 
     def test_every_document_is_met_with_all_that_it_holds(self, store: ScannableStore, run: Run) -> None:
         names = ["a", "b", "c", "d", "ä " * 100, "\N{GRINNING FACE}"]
-        run(store.enrol([wish(name, FIRST, entry=n) for n, name in enumerate(names, 1)]))
-        run(store.enrol([Enrolment("a", None, SECOND, 9, BODY)]))
-        run(store.remember([Memory("a", FIRST, b"\0yes"), Memory("b", FIRST, VOID)]))
+        run(store.register_content([wish(name, FIRST, entry=n) for n, name in enumerate(names, 1)]))
+        run(store.register_content([NewEntry("a", None, SECOND, 9, BODY)]))
+        run(store.save_answers([AnswerUpdate("a", FIRST, b"\0yes"), AnswerUpdate("b", FIRST, VOID)]))
         met = documents(store, run)
         assert [document.document_id for document in met] == sorted(names)
-        assert [document.held for document in met] == run(store.documents(sorted(names)))
-        assert met[0].held == (Held(FIRST, "a's version", b"\0yes", 1), Held(SECOND, None, None, 9))
+        assert [document.contents for document in met] == run(store.documents(sorted(names)))
+        assert met[0].contents == (HeldContent(FIRST, "a's version", b"\0yes", 1), HeldContent(SECOND, None, None, 9))
 
     def test_every_posting_is_met_however_crowded_its_bucket(self, open_store: OpenWalkable, run: Run) -> None:
         store = open_store(2)
-        run(store.enrol([wish(entry=1)]))
+        run(store.register_content([wish(entry=1)]))
         made = [(5, n, n % 2) for n in range(1, 9)] + [(key, 1, 7) for key in (0, *range(6, 20), 1 << 32, LARGEST_KEY)]
         run(store.append(*(u64(*column) for column in zip(*made, strict=True))))
         assert postings(store, run) == sorted(made)
@@ -116,12 +116,12 @@ class WalkContract:
             met: set[int] = set()
             async for batch in store.scan().entries():
                 met.update(record.entry for record in batch)
-                await store.enrol([wish("new", content_of(50, b"new"), entry=50)])
-                await store.bury([2])
-                await store.erase([2])
+                await store.register_content([wish("new", content_of(50, b"new"), entry=50)])
+                await store.mark_dead([2])
+                await store.delete_records([2])
             return met
 
-        run(store.enrol([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in range(1, 8)]))
+        run(store.register_content([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in range(1, 8)]))
         assert {1, 3, 4, 5, 6, 7} <= run(walked())
 
     def test_a_document_that_goes_meanwhile_is_met_with_what_it_held_or_not_at_all(
@@ -133,13 +133,13 @@ class WalkContract:
                 met += batch
                 for name in ("d3", "d6", "d8"):
                     [held] = await store.documents([name])
-                    await store.forget([(name, held)])
+                    await store.remove_contents([(name, held)])
             return met
 
-        run(store.enrol([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in range(1, 9)]))
+        run(store.register_content([wish(f"d{n}", content_of(n, b"%d" % n), entry=n) for n in range(1, 9)]))
         met = run(walked())
         assert {"d1", "d2", "d4", "d5", "d7"} <= {document.document_id for document in met}
-        assert all(len(document.held) == 1 for document in met)
+        assert all(len(document.contents) == 1 for document in met)
 
     # Postings that are missing.
 
@@ -158,11 +158,11 @@ class WalkContract:
     def test_a_store_can_be_copied_as_it_is(self, open_store: OpenWalkable, run: Run) -> None:
         old, new = open_store(4096), open_store(4096)
         contents = [content_of(HIGH, b"%d" % n) for n in range(1, 5)]
-        run(old.enrol([wish(f"d{n}", content, entry=HIGH + n) for n, content in enumerate(contents, 1)]))
-        run(old.enrol([wish("x", contents[0], entry=HIGH + 9, share=True)]))
+        run(old.register_content([wish(f"d{n}", content, entry=HIGH + n) for n, content in enumerate(contents, 1)]))
+        run(old.register_content([wish("x", contents[0], entry=HIGH + 9, share=True)]))
         run(old.register([Registration(HIGH + 1, ticket=2**52), Registration(HIGH + 2, duplicate_of=HIGH + 1)]))
-        run(old.bury([HIGH + 3]))
-        run(old.remember([Memory("d1", contents[0], b"yes"), Memory("d2", contents[1], VOID)]))
+        run(old.mark_dead([HIGH + 3]))
+        run(old.save_answers([AnswerUpdate("d1", contents[0], b"yes"), AnswerUpdate("d2", contents[1], VOID)]))
         met, known = records(old, run), documents(old, run)
         for _ in range(2):
             assert run(new.scan().restore(met)) == met
@@ -172,7 +172,7 @@ class WalkContract:
         assert met[0].holders == (Holder("d1", "d1's version"), Holder("x", "x's version"))
 
     def test_a_restored_record_changes_nothing_that_is_there(self, store: ScannableStore, run: Run) -> None:
-        run(store.enrol([wish("d1", FIRST, entry=1)]))
+        run(store.register_content([wish("d1", FIRST, entry=1)]))
         [there] = run(store.register([Registration(1, ticket=5)]))
         assert there is not None
         other = there._replace(entry=2, ticket=9, holders=(Holder("d9", None),))
@@ -180,30 +180,30 @@ class WalkContract:
         assert run(store.records([1, 2])) == [there, None]
 
     def test_an_entrys_number_is_not_restored_twice(self, store: ScannableStore, run: Run) -> None:
-        run(store.enrol([wish("d1", FIRST, entry=1)]))
+        run(store.register_content([wish("d1", FIRST, entry=1)]))
         with pytest.raises(ValueError, match="in use"):
-            run(store.scan().restore([Record(1, SECOND, (Holder("d2", None),), BODY)]))
+            run(store.scan().restore([EntryRecord(1, SECOND, (Holder("d2", None),), BODY)]))
 
     def test_a_restored_document_keeps_what_it_says_itself(self, store: ScannableStore, run: Run) -> None:
-        run(store.enrol([wish("d1", FIRST, entry=1)]))
-        run(store.remember([Memory("d1", FIRST, b"its own")]))
+        run(store.register_content([wish("d1", FIRST, entry=1)]))
+        run(store.save_answers([AnswerUpdate("d1", FIRST, b"its own")]))
         [before] = run(store.documents(["d1"]))
-        more = Held(SECOND, None, b"given", HIGH)
-        given = Document("d1", (Held(FIRST, None, b"another", 7), more))
+        more = HeldContent(SECOND, None, b"given", HIGH)
+        given = Document("d1", (HeldContent(FIRST, None, b"another", 7), more))
         assert run(store.scan().restore_documents([given])) == [Document("d1", (*before, more))]
         assert run(store.documents(["d1"])) == [(*before, more)]
 
     def test_a_restored_entry_is_appended_registered_and_deleted_like_any_other(
         self, store: ScannableStore, run: Run
     ) -> None:
-        record = Record(HIGH + 1, OTHER, (Holder("d1", None),), BODY)
+        record = EntryRecord(HIGH + 1, OTHER, (Holder("d1", None),), BODY)
         run(store.scan().restore([record]))
         for _ in range(2):
             run(store.append(u64(5), u64(HIGH + 1), u64(3)))
         assert by_key(run(store.read(u64(5)))) == [[(HIGH + 1, 3)]]
         assert run(store.register([Registration(HIGH + 1, ticket=4)])) == [record._replace(ticket=4)]
-        assert run(store.disown([(HIGH + 1, "d1")])) == [record._replace(ticket=4, dead=True)]
-        run(store.erase([HIGH + 1]))
+        assert run(store.remove_holders([(HIGH + 1, "d1")])) == [record._replace(ticket=4, dead=True)]
+        run(store.delete_records([HIGH + 1]))
         assert (run(store.records([HIGH + 1])), run(store.contents([OTHER]))) == ([None], [None])
 
     def test_tickets_go_on_above_the_one_that_was_passed(self, store: ScannableStore, run: Run) -> None:

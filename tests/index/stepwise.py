@@ -17,15 +17,15 @@ import numpy as np
 
 from gate.index.store import (
     VOID,
-    Enrolment,
-    Held,
+    AnswerUpdate,
+    ContentState,
+    EntryRecord,
+    HeldContent,
     Holder,
     Keys,
-    Memory,
+    NewEntry,
     Postings,
-    Record,
     Registration,
-    Standing,
 )
 
 T = TypeVar("T")
@@ -83,12 +83,12 @@ def answered(world: World, ask: Ask) -> tuple[World, Any]:
     return after, answer
 
 
-def _hold(world: World, document_id: str, wish: Enrolment) -> tuple[World, Any]:
-    held: tuple[Held, ...] = world.get("documents", document_id) or ()
+def _hold(world: World, document_id: str, wish: NewEntry) -> tuple[World, Any]:
+    held: tuple[HeldContent, ...] = world.get("documents", document_id) or ()
     others = tuple(one.content for one in held if one.content != wish.content)
     mine = next((one for one in held if one.content == wish.content), None)
     if mine is None:
-        held = (*held, Held(wish.content, wish.version, None, wish.entry))
+        held = (*held, HeldContent(wish.content, wish.version, None, wish.entry))
         return world.put("documents", document_id, held), (None, others, wish.entry)
     if mine.answer != VOID:
         return world, (mine.answer, others, mine.stamp)
@@ -97,13 +97,13 @@ def _hold(world: World, document_id: str, wish: Enrolment) -> tuple[World, Any]:
     return world.put("documents", document_id, held), (None, others, wish.entry)
 
 
-def _enter(world: World, content: bytes, wish: Enrolment) -> tuple[World, Any]:
+def _enter(world: World, content: bytes, wish: NewEntry) -> tuple[World, Any]:
     holder = Holder(wish.document_id, wish.version)
     entry = world.get("contents", content)
     if entry is None:
         if world.get("records", wish.entry):
             raise ValueError(f"entry {wish.entry} is in use; an entry's number is never used twice")
-        record = Record(wish.entry, content, (holder,), wish.body)
+        record = EntryRecord(wish.entry, content, (holder,), wish.body)
         return world.put("contents", content, wish.entry).put("records", wish.entry, record), record
     record = world.get("records", entry)
     if wish.share and not record.dead and all(one.document_id != wish.document_id for one in record.holders):
@@ -138,7 +138,7 @@ def _draw(world: World, _: None, count: int) -> tuple[World, Any]:
 
 
 def _register(world: World, entry: int, wanted: Registration) -> tuple[World, Any]:
-    record: Record | None = world.get("records", entry)
+    record: EntryRecord | None = world.get("records", entry)
     if wanted.ticket and wanted.duplicate_of:
         raise ValueError("a registration is a ticket or a duplicate, not both")
     if record is None or record.dead:
@@ -148,8 +148,8 @@ def _register(world: World, entry: int, wanted: Registration) -> tuple[World, An
     return world.put("records", entry, record), record
 
 
-def _remember(world: World, document_id: str, memory: Memory) -> tuple[World, Any]:
-    held: tuple[Held, ...] = world.get("documents", document_id) or ()
+def _save_answer(world: World, document_id: str, memory: AnswerUpdate) -> tuple[World, Any]:
+    held: tuple[HeldContent, ...] = world.get("documents", document_id) or ()
     mine = next((one for one in held if one.content == memory.content), None)
     if mine is None or mine.answer != memory.replacing or memory.stamp not in (None, mine.stamp):
         return world, mine and mine.answer
@@ -161,13 +161,13 @@ def _document(world: World, document_id: str, _: None) -> tuple[World, Any]:
     return world, world.get("documents", document_id) or ()
 
 
-def _recall(world: World, document_id: str, _: None) -> tuple[World, Any]:
+def _void_answers(world: World, document_id: str, _: None) -> tuple[World, Any]:
     held = tuple(one._replace(answer=VOID) for one in world.get("documents", document_id) or ())
     return world.put("documents", document_id, held), held
 
 
-def _disown(world: World, entry: int, document_id: str) -> tuple[World, Any]:
-    record: Record | None = world.get("records", entry)
+def _remove_holder(world: World, entry: int, document_id: str) -> tuple[World, Any]:
+    record: EntryRecord | None = world.get("records", entry)
     if record is None or record.dead:
         return world, record
     left = tuple(holder for holder in record.holders if holder.document_id != document_id)
@@ -175,14 +175,14 @@ def _disown(world: World, entry: int, document_id: str) -> tuple[World, Any]:
     return world.put("records", entry, record), record
 
 
-def _bury(world: World, entry: int, _: None) -> tuple[World, Any]:
-    record: Record | None = world.get("records", entry)
+def _mark_dead(world: World, entry: int, _: None) -> tuple[World, Any]:
+    record: EntryRecord | None = world.get("records", entry)
     record = record and record._replace(dead=True)
     return world.put("records", entry, record), record
 
 
-def _erase(world: World, entry: int, _: None) -> tuple[World, Any]:
-    record: Record | None = world.get("records", entry)
+def _delete_record(world: World, entry: int, _: None) -> tuple[World, Any]:
+    record: EntryRecord | None = world.get("records", entry)
     if record is not None and record.dead:
         world = world.put("records", entry, None)
         if world.get("contents", record.content) == entry:
@@ -190,7 +190,7 @@ def _erase(world: World, entry: int, _: None) -> tuple[World, Any]:
     return world, None
 
 
-def _forget(world: World, document_id: str, held: Sequence[Held]) -> tuple[World, Any]:
+def _remove_contents(world: World, document_id: str, held: Sequence[HeldContent]) -> tuple[World, Any]:
     gone = {(one.content, one.stamp) for one in held}
     left = tuple(one for one in world.get("documents", document_id) or () if (one.content, one.stamp) not in gone)
     return world.put("documents", document_id, left), not left
@@ -198,8 +198,9 @@ def _forget(world: World, document_id: str, held: Sequence[Held]) -> tuple[World
 
 _STEPS = {
     "hold": _hold, "enter": _enter, "bucket": _bucket, "post": _post, "pull": _pull, "record": _record,
-    "pointer": _pointer, "draw": _draw, "register": _register, "remember": _remember, "document": _document,
-    "recall": _recall, "disown": _disown, "bury": _bury, "erase": _erase, "forget": _forget,
+    "pointer": _pointer, "draw": _draw, "register": _register, "save_answers": _save_answer, "document": _document,
+    "void_answers": _void_answers, "remove_holders": _remove_holder, "mark_dead": _mark_dead,
+    "delete_records": _delete_record, "remove_contents": _remove_contents,
 }  # fmt: skip
 
 
@@ -266,11 +267,11 @@ class StepwiseStore:
             for step in steps:
                 step.close()
 
-    async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+    async def register_content(self, wishes: Sequence[NewEntry]) -> list[ContentState]:
         before = await self._each("hold", ((wish.document_id, wish) for wish in wishes))
         new = [wish for wish, (answer, *_) in zip(wishes, before, strict=True) if answer is None]
         entered = iter(await self._each("enter", ((wish.content, wish) for wish in new)))
-        return [Standing(None if told[0] else next(entered), *told) for told in before]
+        return [ContentState(None if told[0] else next(entered), *told) for told in before]
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         asked = list(dict.fromkeys(keys.tolist()))
@@ -286,7 +287,7 @@ class StepwiseStore:
         counts = np.array([len(postings) for postings in each], np.int64)
         return Postings(counts, flat[:, 0], flat[:, 1], self._marks.index(mark), capped)
 
-    async def records(self, entries: Sequence[int]) -> list[Record | None]:
+    async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         return await self._each("record", ((entry, None) for entry in entries))
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
@@ -299,38 +300,38 @@ class StepwiseStore:
         [first] = await self._each("draw", [(None, count)])
         return int(first)
 
-    async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
+    async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         return await self._each("register", ((one.entry, one) for one in registrations))
 
-    async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
-        return await self._each("remember", ((memory.document_id, memory) for memory in memories))
+    async def save_answers(self, memories: Sequence[AnswerUpdate]) -> list[bytes | None]:
+        return await self._each("save_answers", ((memory.document_id, memory) for memory in memories))
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         return await self._each("pointer", ((content, None) for content in contents))
 
-    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
         return await self._each("document", ((document_id, None) for document_id in document_ids))
 
-    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
-        return await self._each("recall", ((document_id, None) for document_id in document_ids))
+    async def void_answers(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
+        return await self._each("void_answers", ((document_id, None) for document_id in document_ids))
 
-    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
-        return await self._each("disown", holdings)
+    async def remove_holders(self, holdings: Sequence[tuple[int, str]]) -> list[EntryRecord | None]:
+        return await self._each("remove_holders", holdings)
 
-    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
-        return await self._each("bury", ((entry, None) for entry in entries))
+    async def mark_dead(self, entries: Sequence[int]) -> list[EntryRecord | None]:
+        return await self._each("mark_dead", ((entry, None) for entry in entries))
 
-    async def withdraw(self, keys: Keys, entries: Keys) -> None:
+    async def remove_postings(self, keys: Keys, entries: Keys) -> None:
         buckets: dict[int, list[int]] = {}
         for key, entry in zip(keys.tolist(), entries.tolist(), strict=True):
             buckets.setdefault(key, []).append(entry)
         await self._each("pull", ((key, tuple(gone)) for key, gone in buckets.items()))
 
-    async def erase(self, entries: Sequence[int]) -> None:
-        await self._each("erase", ((entry, None) for entry in entries))
+    async def delete_records(self, entries: Sequence[int]) -> None:
+        await self._each("delete_records", ((entry, None) for entry in entries))
 
-    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
-        return await self._each("forget", ((document_id, tuple(held)) for document_id, held in holdings))
+    async def remove_contents(self, holdings: Sequence[tuple[str, Sequence[HeldContent]]]) -> list[bool]:
+        return await self._each("remove_contents", ((document_id, tuple(held)) for document_id, held in holdings))
 
     async def info(self) -> dict[str, int]:
         return {}

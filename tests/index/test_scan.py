@@ -10,7 +10,7 @@ import pytest
 from gate.index.memory.store import MemoryStore
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
-from gate.index.store import Record
+from gate.index.store import EntryRecord
 from tests.index.scan_contract import FIRST, Run, WalkContract, records, wish
 
 
@@ -39,13 +39,13 @@ def test_a_content_that_leads_to_no_record_is_met_and_can_be_erased(tmp_path: Pa
     memory = MemoryStore()
     sqlite = SqliteStore(tmp_path / "x", digest="d", profile_ref="p@1")
     for store in (memory, sqlite):
-        run(store.enrol([wish(entry=1)]))
+        run(store.register_content([wish(entry=1)]))
     del memory._records[1]
     sqlite._connection.execute("DELETE FROM entries")
     for store in (memory, sqlite):
         [astray] = records(store, run)
-        assert astray == Record(1, FIRST, (), b"", dead=True)
+        assert astray == EntryRecord(1, FIRST, (), b"", dead=True)
         assert run(store.scan().restore([astray])) == [astray]
-        run(store.erase([1]))
+        run(store.delete_records([1]))
         assert run(store.contents([FIRST])) == [None]
     run(sqlite.close())

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from gate.index.memory.store import MemoryStore
 from gate.index.sqlite.store import SqliteStore
-from gate.index.store import Enrolment, Held, Memory, Postings, Registration, Store
+from gate.index.store import AnswerUpdate, HeldContent, NewEntry, Postings, Registration, Store
 from tests.index.store_contract import OpenStore, StoreContract, by_key, entered, u64, wish
 
 T = TypeVar("T")
@@ -57,10 +57,10 @@ class TestEmbeddedStores(StoreContract):
 
 def test_an_embedded_store_never_suspends(open_store: OpenStore) -> None:
     store = open_store(4096)
-    [standing] = now(store.enrol([wish(entry=1)]))
+    [state] = now(store.register_content([wish(entry=1)]))
     now(store.append(u64(1), u64(1), u64(1)))
     now(store.register([Registration(1, ticket=now(store.draw(1)))]))
-    now(store.remember([Memory("d1", entered(standing).content, b"")]))
+    now(store.save_answers([AnswerUpdate("d1", entered(state).content, b"")]))
     assert by_key(now(store.read(u64(1)))) == [[(1, 1)]]
 
 
@@ -68,7 +68,11 @@ def test_info_counts_what_is_there(open_store: Callable[[int], Embedded]) -> Non
     store = open_store(4096)
     names = ["documents", "contents", "entries", "postings", "buckets", "largest_bucket", "tickets"]
     assert [now(store.info())[name] for name in names] == [0] * 7
-    now(store.enrol([wish("d1", b"1" * 16, entry=1), wish("d1", b"2" * 16, entry=2), wish("d2", b"1" * 16, entry=3)]))
+    now(
+        store.register_content(
+            [wish("d1", b"1" * 16, entry=1), wish("d1", b"2" * 16, entry=2), wish("d2", b"1" * 16, entry=3)]
+        )
+    )
     now(store.append(u64(5, 5, 6), u64(1, 2, 1), u64(0, 0, 0)))
     now(store.draw(4))
     info = now(store.info())
@@ -82,10 +86,10 @@ def test_of_threads_that_race_for_one_content_one_wins_and_all_know_it(open_stor
 
     def enter(worker: int) -> tuple[list[int], int]:
         wishes = [wish(f"d{worker}", content, entry=100 * worker + n) for n, content in enumerate(contents, 1)]
-        standings = now(store.enrol(wishes))
+        states = now(store.register_content(wishes))
         for n in range(1, 21):
             now(store.append(u64(5, n + 10), u64(100 * worker + n, 7), u64(0, 0)))
-        return [entered(standing).entry for standing in standings], now(store.draw(3))
+        return [entered(state).entry for state in states], now(store.draw(3))
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(enter, range(1, 9)))
@@ -129,13 +133,13 @@ class Agreement(RuleBasedStateMachine):
         return self.entries[place % len(self.entries)]
 
     @rule(wishes=st.lists(st.tuples(documents, contents, st.booleans()), min_size=1, max_size=3), twice=st.booleans())
-    def enrol(self, wishes: list[tuple[str, bytes, bool]], twice: bool) -> None:
+    def register_content(self, wishes: list[tuple[str, bytes, bool]], twice: bool) -> None:
         wanted = []
         for document_id, content, share in wishes:
             self.entries.append(len(self.entries) * 0x9E3779B97F4A7C15 % 2**64)  # odd, so no number comes twice
-            wanted.append(Enrolment(document_id, None, content, self.entries[-1], content[:3], share))
+            wanted.append(NewEntry(document_id, None, content, self.entries[-1], content[:3], share))
         for _ in range(1 + twice):
-            self.both(lambda store: store.enrol(wanted))
+            self.both(lambda store: store.register_content(wanted))
 
     @rule(postings=st.lists(st.tuples(keys, issued, st.integers(0, 1)), max_size=6))
     def append(self, postings: list[tuple[int, int, int]]) -> None:
@@ -144,9 +148,9 @@ class Agreement(RuleBasedStateMachine):
         self.both(lambda store: store.append(at, entries, tags))
 
     @rule(postings=st.lists(st.tuples(keys, issued), max_size=3))
-    def withdraw(self, postings: list[tuple[int, int]]) -> None:
+    def remove_postings(self, postings: list[tuple[int, int]]) -> None:
         at, entries = u64(*(p[0] for p in postings)), u64(*(self.entry(p[1]) for p in postings))
-        self.both(lambda store: store.withdraw(at, entries))
+        self.both(lambda store: store.remove_postings(at, entries))
 
     @rule(asked=st.lists(keys, max_size=4))
     def read(self, asked: list[int]) -> None:
@@ -177,31 +181,31 @@ class Agreement(RuleBasedStateMachine):
         self.both(lambda store: store.register([wanted]))
 
     @rule(document_id=documents, content=contents, answer=answers, replacing=st.none() | answers)
-    def remember(self, document_id: str, content: bytes, answer: bytes, replacing: bytes | None) -> None:
-        self.both(lambda store: store.remember([Memory(document_id, content, answer, replacing)]))
+    def save_answers(self, document_id: str, content: bytes, answer: bytes, replacing: bytes | None) -> None:
+        self.both(lambda store: store.save_answers([AnswerUpdate(document_id, content, answer, replacing)]))
 
     @rule(document_id=documents)
-    def recall(self, document_id: str) -> None:
-        self.both(lambda store: store.recall([document_id]))
+    def void_answers(self, document_id: str) -> None:
+        self.both(lambda store: store.void_answers([document_id]))
 
     @rule(place=issued, document_id=documents)
-    def disown(self, place: int, document_id: str) -> None:
-        self.both(lambda store: store.disown([(self.entry(place), document_id)]))
+    def remove_holders(self, place: int, document_id: str) -> None:
+        self.both(lambda store: store.remove_holders([(self.entry(place), document_id)]))
 
     @rule(place=issued)
-    def bury(self, place: int) -> None:
-        self.both(lambda store: store.bury([self.entry(place)]))
+    def mark_dead(self, place: int) -> None:
+        self.both(lambda store: store.mark_dead([self.entry(place)]))
 
     @rule(place=issued)
-    def erase(self, place: int) -> None:
-        self.both(lambda store: store.erase([self.entry(place)]))
+    def delete_records(self, place: int) -> None:
+        self.both(lambda store: store.delete_records([self.entry(place)]))
 
     @rule(document_id=documents, content=contents, stale=st.booleans())
-    def forget(self, document_id: str, content: bytes, stale: bool) -> None:
+    def remove_contents(self, document_id: str, content: bytes, stale: bool) -> None:
         [known] = self.both(lambda store: store.documents([document_id]))
         held = [one for one in known if one.content == content]
-        seen = [Held(one.content, one.version, one.answer, 77) for one in held] if stale else held
-        self.both(lambda store: store.forget([(document_id, seen)]))
+        seen = [HeldContent(one.content, one.version, one.answer, 77) for one in held] if stale else held
+        self.both(lambda store: store.remove_contents([(document_id, seen)]))
 
     @invariant()
     def they_hold_the_same(self) -> None:

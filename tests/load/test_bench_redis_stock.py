@@ -30,7 +30,7 @@ def stocked(request: pytest.FixtureRequest) -> Iterator[Ours]:
 def test_nothing_is_missing_and_nothing_is_astray(stocked: Ours) -> None:
     report = stocked.runner.run(audit(stocked.store, stocked.method, stocked.profile))
     assert report.found == {}
-    assert report.looked_at["documents"] == report.looked_at["entries"] == COUNT
+    assert report.checked["documents"] == report.checked["entries"] == COUNT
 
 
 def test_its_documents_are_known(stocked: Ours) -> None:

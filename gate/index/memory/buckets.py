@@ -9,9 +9,9 @@ A bucket that is full moves to a larger place at the end of the pool. What the m
 is half of the pool, the pool is written anew. No Python object is kept or made for a posting: it takes 16 bytes, and
 with room and waste about 28.
 
-Marks. `read` hands out the number of postings appended so far, and a short log keeps the latest appends: a read
-`since` a mark takes its tail from the log. A mark older than the log, or older than the last withdrawal (after which
-the log would tell of postings that are gone), reads everything.
+Marks. `read` returns the number of postings appended so far, and a short log keeps the latest appends: a read `since` a
+mark takes its tail from the log. A mark older than the log, or older than the last removal (after which the log would
+name postings that are gone), reads everything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.distinct import standing_for
-from gate.index.store import Answers, Keys, Postings
+from gate.index.store import Keys, Postings, ProbeMatches
 
 D = TypeVar("D", bound=np.generic)
 Places = NDArray[np.int64]
@@ -55,43 +55,43 @@ class Buckets:
         self._end = 0  # of what is used of the pool
         self._wasted = 0  # of that
         self._appended: set[int] = set()  # entries: only a posting of one of these can be there already
-        self._withdrawn = 0  # postings, since the set was made
+        self._removed = 0  # postings, since the set was made
         self._spare = np.zeros(1, np.int32)  # one for each row, all zero but within a call
         self._log: deque[tuple[int, Keys]] = deque()  # (mark before it, keys)
         self._mark = 0  # postings ever appended
         self._log_from = 0  # the oldest mark that the log can serve
 
     def read(self, keys: Keys, since: int | None) -> Postings:
-        begins, counts, capped = self._found(keys, since)
+        begins, counts, capped = self._locate(keys, since)
         places = _ranges(begins, counts)
         return Postings(counts, self._entries.take(places), self._tags.take(places), self._mark, capped)
 
-    def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> Answers:
-        """The same, but only what answers: where tags are too far, entries are not even fetched. At a million documents
+    def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> ProbeMatches:
+        """The same, but only what matches: where tags are too far, entries are not even fetched. At a million documents
         most of the time goes into waiting for memory."""
-        begins, counts, capped = self._found(keys, since)
+        begins, counts, capped = self._locate(keys, since)
         places = _ranges(begins, counts)
         differing = np.bitwise_count(self._tags.take(places) ^ np.repeat(tags, counts))
         close = np.flatnonzero(differing <= np.repeat(radii, counts))
         probes = np.searchsorted(np.cumsum(counts), close, side="right")
-        return Answers(probes, self._entries.take(places[close]), self._mark, capped)
+        return ProbeMatches(probes, self._entries.take(places[close]), self._mark, capped)
 
-    def _found(self, keys: Keys, since: int | None) -> tuple[Places, Places, NDArray[np.bool_]]:
-        """Where the postings of each key begin, how many are shown, and whether those are not all."""
-        asked = self._rows_of(keys)
-        rows = self._rows.take(asked)
+    def _locate(self, keys: Keys, since: int | None) -> tuple[Places, Places, NDArray[np.bool_]]:
+        """Where the postings of each key begin, how many are read, and whether those are not all."""
+        row_numbers = self._rows_of(keys)
+        rows = self._rows.take(row_numbers)
         if since is None or since < self._log_from:
             capped = rows["length"] > self._limit
             return rows["begin"], np.minimum(rows["length"], self._limit), capped  # the oldest hold the lower tickets
-        # What was appended after the mark. Nothing is cut off: the log bounds it, however long the bucket.
+        # What was appended after the mark. Nothing is capped: the log bounds it, however long the bucket.
         counts = np.zeros(len(keys), np.int64)
-        parts = [logged for mark, logged in self._log if mark >= since]  # marks are handed out between appends only
+        parts = [logged for mark, logged in self._log if mark >= since]  # marks are taken between appends only
         if parts:
             logged = self._rows_of(np.concatenate(parts))
             np.add.at(self._spare, logged, 1)
-            counts += self._spare.take(asked)
+            counts += self._spare.take(row_numbers)
             self._spare[logged] = 0
-        # Nothing was withdrawn since: the latest of a bucket are its last.
+        # Nothing was removed since: the latest of a bucket are its last.
         return rows["begin"] + rows["length"] - counts, counts, np.zeros(len(keys), np.bool_)
 
     def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
@@ -123,7 +123,7 @@ class Buckets:
             before, dropped = self._log.popleft()
             self._log_from = before + len(dropped)
         if self._wasted > max(self._end // 2, SMALL):
-            self._write_anew()
+            self._compact()
 
     def _put(self, rows: Places, sizes: Places, entries: Keys, tags: Keys) -> None:
         """Add so many of the postings to each of the rows, which are distinct."""
@@ -139,8 +139,8 @@ class Buckets:
         _, first = np.unique(np.stack((keys, entries, tags), axis=1), axis=0, return_index=True)
         first.sort()
         rows = self._rows[self._rows_of(keys[first])]
-        there, asked = _ranges(rows["begin"], rows["length"]), np.repeat(first, rows["length"])
-        known = asked[(self._entries[there] == entries[asked]) & (self._tags[there] == tags[asked])]
+        places, sought = _ranges(rows["begin"], rows["length"]), np.repeat(first, rows["length"])
+        known = sought[(self._entries[places] == entries[sought]) & (self._tags[places] == tags[sought])]
         return first[~np.isin(first, known)]
 
     def _make_room(self, rows: Rows, more: Places) -> None:
@@ -162,7 +162,7 @@ class Buckets:
         self._wasted += int(_room(moving["length"]).sum())
         rows["begin"][full] = ends - rooms
 
-    def _write_anew(self) -> None:
+    def _compact(self) -> None:
         """The same buckets in the order of their rows, and nothing between them but room to grow."""
         lengths = self._rows["length"]
         rooms = _room(lengths)
@@ -177,29 +177,29 @@ class Buckets:
         self._tags, self._entries = tags, entries
         self._rows["begin"] = ends - rooms
 
-    def withdraw(self, keys: Keys, entries: Keys) -> None:
+    def remove(self, keys: Keys, entries: Keys) -> None:
         removed = 0
         for row, entry in zip(self._rows_of(keys).tolist(), entries, strict=True):
             begin, length = self._rows[row].tolist()
-            entries_there, tags_there = self._entries[begin : begin + length], self._tags[begin : begin + length]
-            left = np.flatnonzero(entries_there != entry)
+            entries_here, tags_here = self._entries[begin : begin + length], self._tags[begin : begin + length]
+            left = np.flatnonzero(entries_here != entry)
             if left.size < length:
-                entries_there[: left.size], tags_there[: left.size] = entries_there[left], tags_there[left]
+                entries_here[: left.size], tags_here[: left.size] = entries_here[left], tags_here[left]
                 self._rows["length"][row] = left.size
                 self._wasted += int(_room(np.array(length)) - _room(np.array(left.size)))
                 removed += length - left.size
         if not removed:
             return
         self.total -= removed
-        self._withdrawn += removed
+        self._removed += removed
         self._log.clear()
-        self._mark += 1  # even the latest mark is older than this withdrawal
+        self._mark += 1  # even the latest mark is older than this removal
         self._log_from = self._mark
-        if self._withdrawn > max(self.total, SMALL):  # so that the set does not grow with all that was ever there
-            standing = self._entries[_ranges(self._rows["begin"], self._rows["length"])]
-            self._appended, self._withdrawn = set(standing.tolist()), 0
+        if self._removed > max(self.total, SMALL):  # so that the set does not grow with all that was ever appended
+            present = self._entries[_ranges(self._rows["begin"], self._rows["length"])]
+            self._appended, self._removed = set(present.tolist()), 0
 
-    def some(self, table: int, bucket: int, most: int) -> tuple[tuple[Keys, Keys, Keys], int]:
+    def page(self, table: int, bucket: int, most: int) -> tuple[tuple[Keys, Keys, Keys], int]:
         """Keys, entries and tags of buckets of a table from that one on, about `most` of them, and the bucket to go on
         with; 0: there are no more."""
         rows = self._rows[self._first_row[table] + bucket : self._first_row[table] + self._buckets[table]]
@@ -269,10 +269,10 @@ def _runs(values: NDArray[D]) -> tuple[Places, Places]:
 
 
 def _repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
-    """Whether a posting may stand in one call twice. Mixed to 64 bits: a chance hit only costs the slow path."""
+    """Whether a posting may occur twice in one call. Mixed to 64 bits: a collision only costs the slow path."""
     mixed = (keys * _MIX[0]) ^ (entries * _MIX[1]) ^ (tags * _MIX[2])
-    standing = standing_for(mixed, np.array([0, mixed.size]))
-    return bool((standing != np.arange(mixed.size)).any())
+    same_as = standing_for(mixed, np.array([0, mixed.size]))
+    return bool((same_as != np.arange(mixed.size)).any())
 
 
 def _room(lengths: Places) -> Places:

@@ -17,73 +17,76 @@ from gate.index.memory.buckets import Buckets
 from gate.index.memory.scan import MemoryScan
 from gate.index.store import (
     VOID,
-    Answers,
-    Enrolment,
-    Held,
+    AnswerUpdate,
+    ContentState,
+    EntryRecord,
+    HeldContent,
     Holder,
     Keys,
-    Memory,
+    NewEntry,
     Postings,
-    Record,
+    ProbeMatches,
     Registration,
-    Standing,
 )
 
 
 class MemoryStore:
-    """`gate.index.store.Store` in dictionaries; one lock makes each primitive atomic, so threads may share it."""
+    """A `gate.index.store.Store` in dictionaries; one lock makes each primitive atomic, so threads may share it."""
 
     def __init__(self, max_bucket: int = 4096) -> None:
         self._lock = Lock()
-        self._documents: dict[str, tuple[Held, ...]] = {}
+        self._documents: dict[str, tuple[HeldContent, ...]] = {}
         self._contents: dict[bytes, int] = {}
-        self._records: dict[int, Record] = {}
+        self._records: dict[int, EntryRecord] = {}
         self._buckets = Buckets(max_bucket)
         self._tickets = 0
 
-    async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+    async def register_content(self, new: Sequence[NewEntry]) -> list[ContentState]:
         with self._lock:
-            return [self._enrol(wish) for wish in wishes]
+            return [self._register_content(one) for one in new]
 
-    def _enrol(self, wish: Enrolment) -> Standing:
-        document_id, content, entry = wish.document_id, wish.content, wish.entry
-        # 1. The document knows its content before the content knows the document: a delete that comes now finds both.
-        held = self._documents.get(document_id, ())
-        mine = next((one for one in held if one.content == content), None) if held else None
-        others = tuple(one.content for one in held if one is not mine) if held else ()
+    def _register_content(self, new: NewEntry) -> ContentState:
+        document_id, content, entry = new.document_id, new.content, new.entry
+        # 1. The document's record has the content before the content's record has the document: a delete that comes in
+        # between finds both.
+        contents = self._documents.get(document_id, ())
+        held = next((one for one in contents if one.content == content), None) if contents else None
+        others = tuple(one.content for one in contents if one is not held) if contents else ()
         stamp = entry
-        if mine is None:
-            self._documents[document_id] = (*held, Held(content, wish.version, None, entry))
-        elif mine.answer:
-            return Standing(None, mine.answer, others, mine.stamp)
-        elif mine.answer == VOID:
-            self._replace(document_id, held, mine._replace(answer=None, stamp=entry))
+        if held is None:
+            self._documents[document_id] = (*contents, HeldContent(content, new.version, None, entry))
+        elif held.answer:
+            return ContentState(None, held.answer, others, held.stamp)
+        elif held.answer == VOID:
+            self._replace(document_id, contents, held._replace(answer=None, stamp=entry))
         else:
-            stamp = mine.stamp
+            stamp = held.stamp
         # 2. The content.
-        standing = self._contents.get(content)
-        if standing is None:
+        existing = self._contents.get(content)
+        if existing is None:
             if entry in self._records:
                 raise ValueError(f"entry {entry} is in use; an entry's number is never used twice")
-            record = Record(entry, content, (Holder(document_id, wish.version),), wish.body)
+            record = EntryRecord(entry, content, (Holder(document_id, new.version),), new.body)
             self._contents[content] = entry
             self._records[entry] = record
         else:
-            record = self._records[standing]
-            if wish.share and not record.dead and all(holder.document_id != document_id for holder in record.holders):
-                record = record._replace(holders=(*record.holders, Holder(document_id, wish.version)))
-                self._records[standing] = record
-        return Standing(record, None, others, stamp)
+            record = self._records[existing]
+            if new.share and not record.dead and all(holder.document_id != document_id for holder in record.holders):
+                record = record._replace(holders=(*record.holders, Holder(document_id, new.version)))
+                self._records[existing] = record
+        return ContentState(record, None, others, stamp)
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         with self._lock:
             return self._buckets.read(keys, since)
 
-    async def answer(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None) -> Answers:
+    async def probe(
+        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None
+    ) -> ProbeMatches:
         with self._lock:
-            return self._buckets.answer(keys, tags, radii, since)
+            return self._buckets.probe(keys, tags, radii, since)
 
-    async def records(self, entries: Sequence[int]) -> list[Record | None]:
+    async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._lock:
             return list(map(self._records.get, entries))
 
@@ -97,60 +100,60 @@ class MemoryStore:
             self._tickets += count
             return first
 
-    async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
+    async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         with self._lock:
             return [self._register(one.entry, one.ticket, one.duplicate_of) for one in registrations]
 
-    def _register(self, entry: int, ticket: int, duplicate_of: int) -> Record | None:
+    def _register(self, entry: int, ticket: int, duplicate_of: int) -> EntryRecord | None:
         if ticket and duplicate_of:
             raise ValueError("a registration is a ticket or a duplicate, not both")
         record = self._records.get(entry)
         if record is None or record.dead:
             return None
         if not (record.ticket or record.duplicate_of):
-            record = Record(entry, record.content, record.holders, record.body, ticket, duplicate_of)
+            record = EntryRecord(entry, record.content, record.holders, record.body, ticket, duplicate_of)
             self._records[entry] = record
         return record
 
-    async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
+    async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
         with self._lock:
-            return [self._remember(memory) for memory in memories]
+            return [self._save_answer(update) for update in updates]
 
-    def _remember(self, memory: Memory) -> bytes | None:
-        held = self._documents.get(memory.document_id, ())
-        for mine in held:
-            if mine.content == memory.content:
-                if mine.answer != memory.replacing or memory.stamp not in (None, mine.stamp):
-                    return mine.answer
-                now = Held(mine.content, mine.version, memory.answer, mine.stamp)
-                self._replace(memory.document_id, held, now)
-                return memory.answer
+    def _save_answer(self, update: AnswerUpdate) -> bytes | None:
+        contents = self._documents.get(update.document_id, ())
+        for held in contents:
+            if held.content == update.content:
+                if held.answer != update.replacing or update.stamp not in (None, held.stamp):
+                    return held.answer
+                answered = HeldContent(held.content, held.version, update.answer, held.stamp)
+                self._replace(update.document_id, contents, answered)
+                return update.answer
         return None
 
-    def _replace(self, document_id: str, held: tuple[Held, ...], one: Held) -> None:
+    def _replace(self, document_id: str, contents: tuple[HeldContent, ...], new: HeldContent) -> None:
         """Put one content of a document in the place of the same with another answer or stamp."""
-        self._documents[document_id] = tuple([one if old.content == one.content else old for old in held])
+        self._documents[document_id] = tuple([new if held.content == new.content else held for held in contents])
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         with self._lock:
             return list(map(self._contents.get, contents))
 
-    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
         with self._lock:
             return [self._documents.get(document_id, ()) for document_id in document_ids]
 
-    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+    async def void_answers(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
         with self._lock:
             for document_id in document_ids:
-                if held := self._documents.get(document_id):
-                    self._documents[document_id] = tuple(one._replace(answer=VOID) for one in held)
+                if contents := self._documents.get(document_id):
+                    self._documents[document_id] = tuple(held._replace(answer=VOID) for held in contents)
             return [self._documents.get(document_id, ()) for document_id in document_ids]
 
-    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
+    async def remove_holders(self, holdings: Sequence[tuple[int, str]]) -> list[EntryRecord | None]:
         with self._lock:
-            return [self._disown(entry, document_id) for entry, document_id in holdings]
+            return [self._remove_holder(entry, document_id) for entry, document_id in holdings]
 
-    def _disown(self, entry: int, document_id: str) -> Record | None:
+    def _remove_holder(self, entry: int, document_id: str) -> EntryRecord | None:
         record = self._records.get(entry)
         if record is None or record.dead:
             return record
@@ -160,18 +163,18 @@ class MemoryStore:
             self._records[entry] = record
         return record
 
-    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+    async def mark_dead(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._lock:
             for entry in entries:
                 if record := self._records.get(entry):
                     self._records[entry] = record._replace(dead=True)
             return list(map(self._records.get, entries))
 
-    async def withdraw(self, keys: Keys, entries: Keys) -> None:
+    async def remove_postings(self, keys: Keys, entries: Keys) -> None:
         with self._lock:
-            self._buckets.withdraw(keys, entries)
+            self._buckets.remove(keys, entries)
 
-    async def erase(self, entries: Sequence[int]) -> None:
+    async def delete_records(self, entries: Sequence[int]) -> None:
         with self._lock:
             for entry in entries:
                 record = self._records.get(entry)
@@ -180,13 +183,13 @@ class MemoryStore:
                     if self._contents.get(record.content) == entry:
                         del self._contents[record.content]
 
-    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
+    async def remove_contents(self, holdings: Sequence[tuple[str, Sequence[HeldContent]]]) -> list[bool]:
         with self._lock:
-            return [self._forget(document_id, held) for document_id, held in holdings]
+            return [self._remove_contents(*holding) for holding in holdings]
 
-    def _forget(self, document_id: str, held: Sequence[Held]) -> bool:
-        gone = {(one.content, one.stamp) for one in held}
-        left = tuple(one for one in self._documents.get(document_id, ()) if (one.content, one.stamp) not in gone)
+    def _remove_contents(self, document_id: str, contents: Sequence[HeldContent]) -> bool:
+        gone = {(held.content, held.stamp) for held in contents}
+        left = tuple(held for held in self._documents.get(document_id, ()) if (held.content, held.stamp) not in gone)
         if left:
             self._documents[document_id] = left
         else:
@@ -213,8 +216,8 @@ class MemoryStore:
                 for entry, record in self._records.items()
             )
             documents = sum(
-                size(name) + size(held) + sum(size(one) + size(one.answer or b"") for one in held)
-                for name, held in self._documents.items()
+                size(document_id) + size(contents) + sum(size(held) + size(held.answer or b"") for held in contents)
+                for document_id, contents in self._documents.items()
             )
             return {
                 "documents": len(self._documents),

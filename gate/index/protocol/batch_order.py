@@ -1,13 +1,14 @@
-"""Documents of one batch meet each other before they meet the index.
+"""The order in which the documents of one batch are claimed: they are compared with each other before the index.
 
-Claiming a whole batch at once would be sound, but copies inside it would all be appended before they see each
-other. So the first of each family goes ahead, and the others follow when it holds its ticket: they are then
-registered as duplicates and nothing of them is stored. Versions of one document go one after another.
+Claiming a whole batch at once would be sound, but copies inside it would all be appended before they are compared. So
+the first of each family is claimed first, and the others when it holds its ticket: they are then registered as
+duplicates and nothing of them is stored. Versions of one document are claimed one after another.
 
-Within a family nobody overtakes, so that a verdict does not depend on how a stream was cut into batches: it is what it
-would be had the documents come one by one. (But for the strangers that a document is compared with; where versions
-replace each other, for documents that come together with the version that replaces what they are alike to; and for the
-group, where a document is alike to two strangers of an earlier batch, of whom the first had to wait there.)
+Within a family no document overtakes another, so that a verdict does not depend on how a stream was cut into batches:
+it is what it would be had the documents come one by one. (But for the false candidates that a document is compared
+with; where versions replace each other, for documents that come together with the version that replaces what they are
+alike to; and for the group, where a document is alike to two entries of an earlier batch, of which the first had to
+wait there.)
 """
 
 from __future__ import annotations
@@ -30,40 +31,40 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lowe
 def similar_within_batch(method: Method, profile: Profile, bodies: Sequence[bytes]) -> list[set[int]]:
     """For each body, the earlier ones of the batch that it is alike to."""
     earlier: list[set[int]] = [set() for _ in bodies]
-    kept, probes = _crowded(method.postings(bodies), method.probes(bodies))
-    if not len(kept):
+    postings, probes = _in_shared_buckets(method.postings(bodies), method.probes(bodies))
+    if not len(postings):
         return earlier
-    order = np.argsort(kept.keys, kind="stable")
-    keys, rows, tags = kept.keys[order], kept.rows[order], kept.tags[order]
+    order = np.argsort(postings.keys, kind="stable")
+    keys, rows, tags = postings.keys[order], postings.rows[order], postings.tags[order]
     first = np.searchsorted(keys, probes.keys, side="left")
     counts = np.searchsorted(keys, probes.keys, side="right") - first
     probe_of = np.repeat(np.arange(len(probes)), counts)
-    there = np.arange(len(probe_of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[probe_of]
-    left, right = probes.rows[probe_of], rows[there]
-    met = right < left
-    probe_of, there, left, right = probe_of[met], there[met], left[met], right[met]
-    close = np.bitwise_count(tags[there] ^ probes.tags[probe_of]) <= probes.radii[probe_of]
+    places = np.arange(len(probe_of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[probe_of]
+    left, right = probes.rows[probe_of], rows[places]
+    before = right < left
+    probe_of, places, left, right = probe_of[before], places[before], left[before], right[before]
+    close = np.bitwise_count(tags[places] ^ probes.tags[probe_of]) <= probes.radii[probe_of]
     pairs = np.unique(left[close] * len(bodies) + right[close])
     lefts, rights = (side.tolist() for side in np.divmod(pairs, len(bodies)))
     if lefts:
-        found = alike(method.compare([bodies[i] for i in lefts], [bodies[i] for i in rights]), profile)
-        for i, j in compress(zip(lefts, rights, strict=True), found.tolist()):
+        are_alike = alike(method.compare([bodies[i] for i in lefts], [bodies[i] for i in rights]), profile)
+        for i, j in compress(zip(lefts, rights, strict=True), are_alike.tolist()):
             earlier[i].add(j)
     return earlier
 
 
-def _crowded(kept: Probes, probes: Probes) -> tuple[Probes, Probes]:
-    """Of the postings and probes of a batch those of buckets where a probe meets another document. Few do, and to find
+def _in_shared_buckets(postings: Probes, probes: Probes) -> tuple[Probes, Probes]:
+    """Of the postings and probes of a batch those of buckets where a probe finds another document. Few do, and to see
     which is several times faster than to look all of them up."""
-    mixed = np.concatenate([kept.keys, probes.keys]) * _MIX
+    mixed = np.concatenate([postings.keys, probes.keys]) * _MIX
     buckets = standing_for(mixed, np.array([0, mixed.size]))
-    holding, asking = buckets[: len(kept)], buckets[len(kept) :]
-    size = np.bincount(holding, minlength=mixed.size)
-    owner = np.bincount(holding, weights=kept.rows, minlength=mixed.size)  # of a bucket of one posting
-    asked = np.flatnonzero((size[asking] > 1) | ((size[asking] == 1) & (owner[asking] != probes.rows)))
-    crowded = np.zeros(mixed.size, np.bool_)
-    crowded[asking[asked]] = True
-    return kept.only(np.flatnonzero(crowded[holding])), probes.only(asked)
+    posted, probed = buckets[: len(postings)], buckets[len(postings) :]
+    size = np.bincount(posted, minlength=mixed.size)
+    owner = np.bincount(posted, weights=postings.rows, minlength=mixed.size)  # of a bucket of one posting
+    finding = np.flatnonzero((size[probed] > 1) | ((size[probed] == 1) & (owner[probed] != probes.rows)))
+    shared = np.zeros(mixed.size, np.bool_)
+    shared[probed[finding]] = True
+    return postings.only(np.flatnonzero(shared[posted])), probes.only(finding)
 
 
 async def claim_in_order(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
@@ -73,20 +74,20 @@ async def claim_in_order(index: Index, method: Method, profile: Profile, claims:
     family = _families(earlier, contents)
     originals = profile.index == "originals"
     outcomes: dict[int, Outcome] = {}
-    # Copies of something that is in the index: nothing of them enters, so nobody waits for them.
+    # Copies of something that is in the index: nothing of them enters, so no other document waits for them.
     copies = {i for i, claim in enumerate(claims) if claim.empty}
     remaining = sorted(set(deliveries))
     while remaining:
         wave: list[int] = []
         waiting: list[int] = []
         leaders: set[int] = set()
-        taken: set[str | bytes] = set()  # the documents of this wave, and the contents that are brought first by it
-        stopped: set[int] = set()  # the families in which somebody waits
-        halted = False  # a version waits for an earlier one: to whoever is alike to both, those behind it come later
+        taken: set[str | bytes] = set()  # the documents of this wave, and the contents that are first in it
+        stopped: set[int] = set()  # the families in which a document waits
+        halted = False  # a version waits for an earlier one: a document alike to both has to come after both
         for i in remaining:
-            name, content = claims[i].document_id, claims[i].content
+            document_id, content = claims[i].document_id, claims[i].content
             follows = bool(originals and earlier[i] and earlier[i] & leaders)
-            halted = halted or name in taken
+            halted = halted or document_id in taken
             if halted or follows or content in taken or family[i] in stopped:
                 waiting.append(i)
                 stopped.add(family[i])
@@ -96,7 +97,7 @@ async def claim_in_order(index: Index, method: Method, profile: Profile, claims:
                     leaders.add(i)
                 if i not in copies or contents[i] == i:
                     taken.add(content)
-            taken.add(name)
+            taken.add(document_id)
         outcomes.update(zip(wave, await index.claim([claims[i] for i in wave]), strict=True))
         if waiting and originals:
             entered = {i: claims[i].document_id for i in leaders if outcomes[i].entered}
@@ -108,17 +109,17 @@ async def claim_in_order(index: Index, method: Method, profile: Profile, claims:
                 )
             )
             # A leader that is itself a copy of something older does not enter. Those that wait for it are often copies
-            # of the same: without a look at them they would go one by one.
-            vain = {family[i] for i in leaders if i not in entered}
-            astray = [i for i in waiting if family[i] in vain and i not in copies]
-            looks = await index.look([claims[i] for i in astray]) if astray else []
-            copies.update(i for i, outcome in zip(astray, looks, strict=True) if outcome.answer.similar)
+            # of the same: without a preview of them they would be claimed one by one.
+            families_of_refused = {family[i] for i in leaders if i not in entered}
+            followers = [i for i in waiting if family[i] in families_of_refused and i not in copies]
+            previews = await index.preview([claims[i] for i in followers]) if followers else []
+            copies.update(i for i, outcome in zip(followers, previews, strict=True) if outcome.answer.similar)
         remaining = waiting
     return [outcomes[i] for i in deliveries]
 
 
 def _firsts(keys: Iterable[Hashable]) -> list[int]:
-    """For each key, where it stands first."""
+    """For each key, the place of the first one that is equal."""
     first: dict[Hashable, int] = {}
     return [first.setdefault(key, i) for i, key in enumerate(keys)]
 

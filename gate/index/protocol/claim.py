@@ -1,25 +1,26 @@
-"""The claim: of documents alike exactly the first passes, however many processes race, crash and repeat.
+"""The claim: among near-duplicates exactly the first passes, however many processes race, crash and repeat.
 
 Every document runs the same steps, each of them idempotent and none of them locking anything:
 
-    1. enrol      the content's entry, with its owner and body, is there before anything points to it
+    1. register   the content's entry, with its owner and body, is there before anything points to it
     2. read       all buckets where something alike may be kept
-       help       whoever has appended and holds no registration: do for it what it would do next
+       help       entries that were appended and have no registration: do for them what comes next
     3. claim      something alike holds a ticket: register as its duplicate; nothing is appended
                   nothing does: append to all own buckets, then draw a ticket, then register it
-    4. re-read    what was appended meanwhile; whatever is alike and holds a lower ticket was first
-    5. remember   the answer, before anybody hears it: a repeated check-in is told the same
+    4. re-read    what was appended meanwhile; what is alike and holds a lower ticket was first
+    5. save       the answer, before it is returned: a repeated check-in gets the same
 
 Why it is right: an entry is in all its buckets before its ticket is drawn. Of two entries alike, the one with the
-higher ticket therefore re-reads after the other has appended, and meets it: registered, or to be helped to a
-registration that stands for good. So it knows the lower ticket and yields. A registration is written once per
-entry; whoever finds another than it wanted to write begins again, as after a crash, and obeys what it reads.
+higher ticket therefore re-reads after the other has appended, and finds it: registered, or to be helped to a
+registration that is final. So it knows the lower ticket and yields. A registration is written once per entry; a claim
+that finds another than it wanted to write begins again, as after a crash, and obeys what it reads.
 
-Hence what may run side by side (`together`): enrolling and the first read, registering and the re-read. But whoever
-finds itself registered already re-reads too: its ticket may be younger than its first read.
+Hence what may run concurrently (`gather`): registering the content and the first read, registering a ticket and the
+re-read. But a claim that finds its entry registered already re-reads too: the ticket may be younger than its first
+read.
 
-A deletion (`deletion`) lets the entry die first and removes what pointed to it after; whoever appended too
-late finds no registration to be had, and takes its postings back.
+A deletion (`deletion`) lets the entry die first and removes what pointed to it after; a claim that appended too late
+gets no registration, and removes its postings.
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer, encode_answer
 from gate.core.verify import Likeness, likeness
 from gate.index.protocol import deletion
-from gate.index.protocol.candidates import Neighbours, Reading, Sight
-from gate.index.store import VOID, Enrolment, Holder, Memory, Record, Registration, Standing, Store
+from gate.index.protocol.candidates import CandidateFinder, CandidateSet
+from gate.index.protocol.postings import BucketReading, postings_of
+from gate.index.store import VOID, AnswerUpdate, ContentState, EntryRecord, Holder, NewEntry, Registration, Store
 from gate.limits import Limits
 from gate.model import Degraded, Relation
 
 Gather = Callable[..., Awaitable[Sequence[Any]]]
 
-ALONE = Answer(Relation.NEW, similar=False, candidates=0)  # to a document that met nobody
+NO_CANDIDATES = Answer(Relation.NEW, similar=False, candidates=0)
 
 
-async def run_in_turn(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
-    """Run steps that could be run together one after another: an embedded store gains nothing by more."""
+async def run_sequentially(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
+    """Run steps that could be concurrent one after another: an embedded store gains nothing by more."""
     try:
         return [await step for step in steps]
     finally:
@@ -68,10 +70,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """An answer, the records of the entries that it names, and whether the document is one that later ones can meet."""
+    """An answer, the records of the entries that it names, and whether later documents can match this one."""
 
     answer: Answer
-    named: dict[int, Record]
+    named: dict[int, EntryRecord]
     entered: bool
 
 
@@ -86,18 +88,18 @@ class Index:
         limits: Limits,
         *,
         new_entry_id: Callable[[bytes], int],
-        gather: Gather = run_in_turn,
+        gather: Gather = run_sequentially,
     ) -> None:
         self._store = store
         self._method = method
         self._profile = profile
         self._limits = limits
-        self._neighbours = Neighbours(store, method, profile, limits)
-        self._new_entry = new_entry_id  # from a content id; injected so that tests are repeatable
-        self._gather = gather  # side by side where the store waits for a network
+        self._finder = CandidateFinder(store, method, profile, limits)
+        self._new_entry_id = new_entry_id  # from a content id; injected so that tests are repeatable
+        self._gather = gather  # concurrently where the store waits for a network
 
     async def claim(self, claims: Sequence[Claim]) -> list[Outcome]:
-        """Settle claims that may race with anybody's but are not alike among themselves (`waves` sees to that)."""
+        """Settle claims that may race with any others but are not alike among themselves (see `batch_order`)."""
         outcomes: dict[int, Outcome] = {}
         pending = list(range(len(claims)))
         while pending:
@@ -107,25 +109,25 @@ class Index:
         return [outcomes[i] for i in range(len(claims))]
 
     async def _attempt(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
-        """One pass over the steps. Whoever has no outcome found the world changed underneath, and begins again."""
-        standings, first = await self._enrol_and_read(claims)
-        outcomes, records = await self._replay(claims, standings)
+        """One pass over the steps. A claim without an outcome found the index changed by others, and begins again."""
+        states, first = await self._register_and_read(claims)
+        outcomes, records = await self._replay(claims, states)
 
-        looking = {i: _seen_by(claims[i], r) for i, r in records.items() if not _is_copy(claims[i], r)}
-        sights = await self._look(first, looking)
-        await self._see_originals({i: r for i, r in looking.items() if r.duplicate_of}, sights)
+        subjects = {i: _subject(claims[i], r) for i, r in records.items() if not _is_copy(claims[i], r)}
+        found = await self._find_registered(first, subjects)
+        await self._add_originals({i: r for i, r in subjects.items() if r.duplicate_of}, found)
 
-        fresh = {i: r for i, r in looking.items() if not r.registered}
-        copies = {i: fresh[i] for i, sight in sights.items() if i in fresh and sight.ahead_of(None)}
+        fresh = {i: r for i, r in subjects.items() if not r.registered}
+        copies = {i: fresh[i] for i, candidates in found.items() if i in fresh and candidates.ticketed_before(None)}
         if self._profile.index == "all":
             copies = {}
         entrants = {i: r for i, r in fresh.items() if i not in copies}
-        holding = {i: r for i, r in looking.items() if r.ticket}
-        records |= await self._register_copies(copies, sights)
-        records |= await self._enter_and_reread(entrants, holding, sights, first)
+        ticketed = {i: r for i, r in subjects.items() if r.ticket}
+        records |= await self._register_copies(copies, found)
+        records |= await self._enter_and_reread(entrants, ticketed, found, first)
 
         judged = {
-            i: self._judge(claims[i], record, sights.get(i), earlier_versions=bool(standings[i].others))
+            i: self._judge(claims[i], record, found.get(i), earlier_versions=bool(states[i].others))
             for i, record in records.items()
             if record.registered
         }
@@ -133,266 +135,285 @@ class Index:
         judged = {i: outcome for i, outcome in judged.items() if outcome.answer.similar or not records[i].duplicate_of}
         if self._profile.revisions == "replace":
             await self._retire_versions(claims, records, judged)
-        return outcomes | await self._remember(claims, standings, judged)
+        return outcomes | await self._save_answers(claims, states, judged)
 
-    # 1. Enrol. What stands already?
+    # 1. Register the content. What is there already?
 
-    async def _enrol_and_read(self, claims: Sequence[Claim]) -> tuple[list[Standing], Reading]:
-        """Both at once where that pays: what was read for those who need not look is dropped."""
+    async def _register_and_read(self, claims: Sequence[Claim]) -> tuple[list[ContentState], BucketReading]:
+        """Both at once where that pays: what was read for claims that need no candidates is dropped."""
         share = self._profile.index == "all"
-        wishes = [
-            Enrolment(c.document_id, c.version, c.content, self._new_entry(c.content), c.body, share and not c.empty)
+        new = [
+            NewEntry(c.document_id, c.version, c.content, self._new_entry_id(c.content), c.body, share and not c.empty)
             for c in claims
         ]
-        standings: list[Standing] = []
+        states: list[ContentState] = []
 
-        async def enrol() -> None:
-            standings.extend(await self._store.enrol(wishes))
+        async def register() -> None:
+            states.extend(await self._store.register_content(new))
 
-        async def read() -> Reading:
-            told = dict(enumerate(standings))  # nothing yet, unless the steps are run in turn
-            settled = {i for i, s in told.items() if s.record is None or _is_copy(claims[i], s.record)}
-            return await self._neighbours.read({i: c.body for i, c in enumerate(claims) if i not in settled})
+        async def read() -> BucketReading:
+            # There are no states yet, unless the steps run sequentially.
+            settled = {i for i, s in enumerate(states) if s.record is None or _is_copy(claims[i], s.record)}
+            return await self._finder.read({i: c.body for i, c in enumerate(claims) if i not in settled})
 
-        _, reading = await self._gather(enrol(), read())
-        return standings, reading
+        _, reading = await self._gather(register(), read())
+        return states, reading
 
     async def _replay(
-        self, claims: Sequence[Claim], standings: Sequence[Standing]
-    ) -> tuple[dict[int, Outcome], dict[int, Record]]:
+        self, claims: Sequence[Claim], states: Sequence[ContentState]
+    ) -> tuple[dict[int, Outcome], dict[int, EntryRecord]]:
         """Outcomes of the claims that were answered before, and the records of those that can go on now."""
-        answers = {i: decode_answer(s.answer) for i, s in enumerate(standings) if s.answer is not None}
-        records = {i: s.record for i, s in enumerate(standings) if s.record is not None}
+        answers = {i: decode_answer(s.answer) for i, s in enumerate(states) if s.answer is not None}
+        records = {i: s.record for i, s in enumerate(states) if s.record is not None}
         originals = {record.duplicate_of for record in records.values() if record.duplicate_of}
-        living = await self._living(_named(answers.values()) | originals)
+        living = await self._living(_entries_in(answers.values()) | originals)
 
-        outcomes = _standing(claims, answers, living)
-        void = [i for i in answers if i not in outcomes]
-        if void:
-            memories = [
-                Memory(claims[i].document_id, claims[i].content, VOID, standings[i].answer, standings[i].stamp)
-                for i in void
+        outcomes = _valid_outcomes(claims, answers, living)
+        invalid = [i for i in answers if i not in outcomes]
+        if invalid:
+            updates = [
+                AnswerUpdate(claims[i].document_id, claims[i].content, VOID, states[i].answer, states[i].stamp)
+                for i in invalid
             ]
-            await self._store.remember(memories)
+            await self._store.save_answers(updates)
 
-        dead = [record for record in records.values() if record.dead]  # somebody stopped half-way through a deletion
+        dead = [record for record in records.values() if record.dead]  # a deletion stopped half-way
         orphaned = {
             i: record.entry
             for i, record in records.items()
-            if record.duplicate_of and not _counts(living.get(record.duplicate_of), claims[i])
+            if record.duplicate_of and not _counts_against(living.get(record.duplicate_of), claims[i])
         }
-        await deletion.clear(self._store, self._method, dead)
-        await deletion.kill(self._store, self._method, list(orphaned.values()))
+        if dead:
+            await deletion.clear(self._store, self._method, dead)
+        if orphaned:
+            await deletion.kill_entries(self._store, self._method, list(orphaned.values()))
         return outcomes, {i: r for i, r in records.items() if not r.dead and i not in orphaned}
 
     # 2. Read and help.
 
-    async def _look(self, reading: Reading, viewers: Mapping[int, Record]) -> dict[int, Sight]:
-        """What is alike to each viewer that met anybody, and registered: by itself, or with our help."""
-        met = await self._neighbours.meet(reading, viewers)
-        await deletion.clear(self._store, self._method, met.dead)  # what a crash may have left of a deletion
-        if len(met.litter[0]):
-            await self._store.withdraw(*met.litter)
-        helped = await self._help({other.entry: other for _, other, _ in met.alike if not other.registered})
-        for i, other, how in met.alike:
-            stands = helped.get(other.entry, other)
-            if stands is not None and not stands.duplicate_of:
-                met.sights[i].alike[other.entry] = (stands, how)
-        return met.sights
+    async def _find_registered(
+        self, reading: BucketReading, subjects: Mapping[int, EntryRecord]
+    ) -> dict[int, CandidateSet]:
+        """The candidates of each subject that has any. Those that are alike are registered: they are helped to it."""
+        found = await self._finder.find(reading, subjects)
+        if found.dead:
+            await deletion.clear(self._store, self._method, found.dead)  # what a crash may have left of a deletion
+        if len(found.dangling[0]):
+            await self._store.remove_postings(*found.dangling)
+        helped = await self._help({other.entry: other for _, other, _ in found.alike if not other.registered})
+        for i, other, measured in found.alike:
+            record = helped.get(other.entry, other)
+            if record is not None and not record.duplicate_of:
+                found.sets[i].alike[other.entry] = (record, measured)
+        return found.sets
 
-    async def _help(self, waiting: dict[int, Record]) -> dict[int, Record | None]:
-        """Enter for those who stopped half-way; what stands for each. None: the entry died."""
-        entries = sorted(waiting)  # whatever their order in the buckets: that is no order of arrival
-        records = [waiting[entry] for entry in entries]
+    async def _help(self, unregistered: dict[int, EntryRecord]) -> dict[int, EntryRecord | None]:
+        """Enter for claims that stopped half-way; the record of each entry then. None: the entry died."""
+        entries = sorted(unregistered)  # whatever their order in the buckets: that is no order of arrival
+        records = [unregistered[entry] for entry in entries]
         return dict(zip(entries, await self._register(records, await self._append_and_draw(records)), strict=True))
 
-    async def _see_originals(self, copies: dict[int, Record], sights: dict[int, Sight]) -> None:
-        """A registered duplicate always sees its original, even where a capped bucket hides it."""
-        missing = {i: r for i, r in copies.items() if i not in sights or r.duplicate_of not in sights[i].alike}
+    async def _add_originals(self, copies: dict[int, EntryRecord], found: dict[int, CandidateSet]) -> None:
+        """A registered duplicate is always compared with its original, even where a capped bucket hides that."""
+        missing = {i: r for i, r in copies.items() if i not in found or r.duplicate_of not in found[i].alike}
         living = await self._living({record.duplicate_of for record in missing.values()})
         for i, record in missing.items():
             if original := living.get(record.duplicate_of):
                 measures = self._method.compare([record.body], [original.body])
-                sights.setdefault(i, Sight()).alike[original.entry] = (original, likeness(measures, 0, self._profile))
+                candidates = found.setdefault(i, CandidateSet())
+                candidates.alike[original.entry] = (original, likeness(measures, 0, self._profile))
 
     # 3. Claim.
 
-    async def _register_copies(self, copies: dict[int, Record], sights: dict[int, Sight]) -> dict[int, Record]:
+    async def _register_copies(
+        self, copies: dict[int, EntryRecord], found: dict[int, CandidateSet]
+    ) -> dict[int, EntryRecord]:
         """Register duplicates of what was there first; those that turn out to hold a ticket begin again."""
-        firsts = {i: min(sights[i].ahead_of(None), key=lambda pair: pair[0].ticket)[0] for i in copies}
+        firsts = {i: min(found[i].ticketed_before(None), key=lambda pair: pair[0].ticket)[0] for i in copies}
         wanted = [Registration(copies[i].entry, duplicate_of=firsts[i].entry) for i in copies]
-        standing = await self._store.register(wanted) if wanted else []
-        return {i: r for i, r in zip(copies, standing, strict=True) if r is not None and r.duplicate_of}
+        records = await self._store.register(wanted) if wanted else []
+        return {i: r for i, r in zip(copies, records, strict=True) if r is not None and r.duplicate_of}
 
-    async def _append_and_draw(self, records: Sequence[Record]) -> list[Registration]:
-        """Append everywhere, and only then draw tickets: for oneself or for somebody who stopped half-way."""
+    async def _append_and_draw(self, records: Sequence[EntryRecord]) -> list[Registration]:
+        """Append everywhere, and only then draw tickets: for own entries, or for those of claims that stopped."""
         if not records:
             return []
-        keys, entries, tags = deletion.postings_of(self._method, records)
+        keys, entries, tags = postings_of(self._method, records)
         if len(keys):
             await self._store.append(keys, entries, tags)
         first = await self._store.draw(len(records))
         return [Registration(record.entry, ticket=first + n) for n, record in enumerate(records)]
 
-    async def _register(self, records: Sequence[Record], wanted: Sequence[Registration]) -> list[Record | None]:
-        """Register tickets; what stands for each. None: the entry died, and what was appended is taken back."""
-        standing = await self._store.register(wanted) if wanted else []
-        late = [record for record, stands in zip(records, standing, strict=True) if stands is None]
-        keys, entries, _ = deletion.postings_of(self._method, late)
-        if len(keys):
-            await self._store.withdraw(keys, entries)
-        return standing
+    async def _register(
+        self, records: Sequence[EntryRecord], wanted: Sequence[Registration]
+    ) -> list[EntryRecord | None]:
+        """Register tickets; the records then. None: the entry died, and the postings appended for it are removed."""
+        registered = await self._store.register(wanted) if wanted else []
+        late = [record for record, current in zip(records, registered, strict=True) if current is None]
+        if late:
+            keys, entries, _ = postings_of(self._method, late)
+            if len(keys):
+                await self._store.remove_postings(keys, entries)
+        return registered
 
     # 4. Re-read.
 
     async def _enter_and_reread(
-        self, entrants: dict[int, Record], holding: dict[int, Record], sights: dict[int, Sight], first: Reading
-    ) -> dict[int, Record]:
-        """Whoever stands by its own ticket, drawn now or before, looks again; the others begin again."""
-        if not entrants and not holding:
+        self,
+        entrants: dict[int, EntryRecord],
+        ticketed: dict[int, EntryRecord],
+        found: dict[int, CandidateSet],
+        first: BucketReading,
+    ) -> dict[int, EntryRecord]:
+        """Claims with a ticket of their own, drawn now or before, read again; the others begin again."""
+        if not entrants and not ticketed:
             return {}
         records = list(entrants.values())
         wanted = await self._append_and_draw(records)
-        bodies = {i: record.body for i, record in (entrants | holding).items()}
-        standing, tail = await self._gather(self._register(records, wanted), self._neighbours.read(bodies, since=first))
-        own = holding | {
-            i: stands
-            for i, stands, wish in zip(entrants, standing, wanted, strict=True)
-            if stands is not None and stands.ticket == wish.ticket
+        bodies = {i: record.body for i, record in (entrants | ticketed).items()}
+        registered, tail = await self._gather(self._register(records, wanted), self._finder.read(bodies, since=first))
+        own = ticketed | {
+            i: record
+            for i, record, registration in zip(entrants, registered, wanted, strict=True)
+            if record is not None and record.ticket == registration.ticket
         }
-        for i, later in (await self._look(tail, own)).items():
-            sights.setdefault(i, Sight()).add(later)
+        for i, later in (await self._find_registered(tail, own)).items():
+            found.setdefault(i, CandidateSet()).merge(later)
         return own
 
-    # 5. Judge and remember.
+    # 5. Judge and save.
 
-    def _judge(self, claim: Claim, record: Record, sight: Sight | None, *, earlier_versions: bool) -> Outcome:
+    def _judge(
+        self, claim: Claim, record: EntryRecord, found: CandidateSet | None, *, earlier_versions: bool
+    ) -> Outcome:
         copy = _is_copy(claim, record)
-        if sight is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
-            return Outcome(ALONE, {}, entered=bool(record.ticket))  # as most are
-        ahead: list[tuple[Record, Likeness]] = []
+        if found is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
+            return Outcome(NO_CANDIDATES, {}, entered=bool(record.ticket))  # as most are
+        earlier: list[tuple[EntryRecord, Likeness]] = []
         if copy:
-            ahead = [(record, EXACT)]
-        elif sight is not None:
-            ahead = sight.ahead_of(record.ticket or None)
+            earlier = [(record, EXACT)]
+        elif found is not None:
+            earlier = found.ticketed_before(record.ticket or None)
         answer = judge(
             claim.document_id,
-            [Known(other.entry, other.owner.document_id, other.ticket, how) for other, how in ahead],
+            [Known(other.entry, other.owner.document_id, other.ticket, measured) for other, measured in earlier],
             empty=claim.empty,
             short=not claim.body,
             earlier_versions=earlier_versions,
-            candidates=len(sight.candidates) if sight else 0,
-            degraded=sight.degraded.union(claim.degraded) if sight else claim.degraded,
+            candidates=len(found.candidates) if found else 0,
+            degraded=found.degraded.union(claim.degraded) if found else claim.degraded,
             max_matches=self._limits.max_matches,
         )
-        shown = _named([answer]) if ahead else ()
-        named = {r.entry: r for r, _ in ahead if r.entry in shown}
+        entries = _entries_in([answer]) if earlier else ()
+        named = {other.entry: other for other, _ in earlier if other.entry in entries}
         return Outcome(answer, named, entered=bool(record.ticket) and not copy)
 
     async def _retire_versions(
-        self, claims: Sequence[Claim], records: Mapping[int, Record], judged: Mapping[int, Outcome]
+        self, claims: Sequence[Claim], records: Mapping[int, EntryRecord], judged: Mapping[int, Outcome]
     ) -> None:
-        """Those that pass take the place of their earlier versions, before the answer is kept: a crash would else leave
-        the earlier ones where they are."""
+        """Those that pass take the place of their earlier versions, before the answer is saved: a crash would otherwise
+        leave the earlier ones where they are."""
         latest = [
             deletion.Version(claims[i].document_id, claims[i].content, None if claims[i].empty else records[i].ticket)
             for i, outcome in judged.items()
             if not outcome.answer.similar
         ]
-        await deletion.retire(self._store, self._method, latest)
+        await deletion.retire_versions(self._store, self._method, latest)
 
-    async def _remember(
-        self, claims: Sequence[Claim], standings: Sequence[Standing], judged: Mapping[int, Outcome]
+    async def _save_answers(
+        self, claims: Sequence[Claim], states: Sequence[ContentState], judged: Mapping[int, Outcome]
     ) -> dict[int, Outcome]:
-        """Keep the answers; those that stand. The others lost to a delete or to their own second delivery."""
-        memories = [
-            Memory(claims[i].document_id, claims[i].content, encode_answer(outcome.answer), stamp=standings[i].stamp)
-            for i, outcome in judged.items()
+        """Save the answers; those that were saved. The others lost to a delete or to their own second delivery."""
+        updates = [
+            AnswerUpdate(claims[i].document_id, claims[i].content, encode_answer(o.answer), stamp=states[i].stamp)
+            for i, o in judged.items()
         ]
-        kept = await self._store.remember(memories) if memories else []
+        saved = await self._store.save_answers(updates) if updates else []
         return {
             i: outcome
-            for (i, outcome), memory, stands in zip(judged.items(), memories, kept, strict=True)
-            if stands == memory.answer
+            for (i, outcome), update, answer in zip(judged.items(), updates, saved, strict=True)
+            if answer == update.answer
         }
 
     # Without claiming.
 
-    async def look(self, claims: Sequence[Claim]) -> list[Outcome]:
-        """Judge as if checked in now, and leave no trace."""
+    async def preview(self, claims: Sequence[Claim]) -> list[Outcome]:
+        """Judge as if checked in now, and change nothing in the index."""
         documents, entries = await self._gather(
             self._store.documents([claim.document_id for claim in claims]),
             self._store.contents([claim.content for claim in claims]),
         )
-        held = {(c.document_id, one.content): one for c, contents in zip(claims, documents) for one in contents}
+        stored = {(c.document_id, held.content): held for c, contents in zip(claims, documents) for held in contents}
         answers = {
-            i: decode_answer(mine.answer)
+            i: decode_answer(held.answer)
             for i, claim in enumerate(claims)
-            if (mine := held.get((claim.document_id, claim.content))) is not None and mine.answer
+            if (held := stored.get((claim.document_id, claim.content))) is not None and held.answer
         }
-        living = await self._living(_named(answers.values()) | {entry for entry in entries if entry})
-        outcomes = _standing(claims, answers, living)
+        living = await self._living(_entries_in(answers.values()) | {entry for entry in entries if entry})
+        outcomes = _valid_outcomes(claims, answers, living)
 
-        records: dict[int, Record] = {}
+        records: dict[int, EntryRecord] = {}
         for i, (claim, entry) in enumerate(zip(claims, entries, strict=True)):
-            there = living.get(entry)
-            if there is None or not there.ticket:
-                there = Record(0, claim.content, (Holder(claim.document_id, claim.version),), claim.body)
+            record = living.get(entry)
+            if record is None or not record.ticket:
+                record = EntryRecord(0, claim.content, (Holder(claim.document_id, claim.version),), claim.body)
             if i not in outcomes:
-                records[i] = there
-        looking = {i: record for i, record in records.items() if not _is_copy(claims[i], record)}
-        sights = await self._glance(looking)
+                records[i] = record
+        subjects = {i: record for i, record in records.items() if not _is_copy(claims[i], record)}
+        found = await self._find_without_helping(subjects)
         for i, record in records.items():
-            others = any(one.content != claims[i].content for one in documents[i])
-            outcomes[i] = self._judge(claims[i], record, sights.get(i), earlier_versions=others)
+            others = any(held.content != claims[i].content for held in documents[i])
+            outcomes[i] = self._judge(claims[i], record, found.get(i), earlier_versions=others)
         return [outcomes[i] for i in range(len(claims))]
 
-    async def alike(self, body: bytes) -> Sight:
-        """Everything that is alike to a body, whoever owns it."""
-        return (await self._glance({0: Record(0, b"", (Holder("", None),), body)})).get(0, Sight())
+    async def find_alike(self, body: bytes) -> CandidateSet:
+        """Everything that is alike to a body, whatever document owns it."""
+        subject = EntryRecord(0, b"", (Holder("", None),), body)
+        return (await self._find_without_helping({0: subject})).get(0, CandidateSet())
 
-    async def _glance(self, viewers: Mapping[int, Record]) -> dict[int, Sight]:
-        """Look, and help nobody."""
-        reading = await self._neighbours.read({i: record.body for i, record in viewers.items()})
-        met = await self._neighbours.meet(reading, viewers)
-        for i, other, how in met.alike:
-            met.sights[i].alike[other.entry] = (other, how)
-        return met.sights
+    async def _find_without_helping(self, subjects: Mapping[int, EntryRecord]) -> dict[int, CandidateSet]:
+        reading = await self._finder.read({i: record.body for i, record in subjects.items()})
+        found = await self._finder.find(reading, subjects)
+        for i, other, measured in found.alike:
+            found.sets[i].alike[other.entry] = (other, measured)
+        return found.sets
 
     async def delete(self, document_ids: Sequence[str]) -> list[bool]:
-        """Let documents go, and every entry with its last holder. False: there was no such document."""
+        """Delete documents, and every entry with its last holder. False: there was no such document."""
         return await deletion.delete(self._store, self._method, document_ids)
 
-    async def _living(self, entries: set[int]) -> dict[int, Record]:
+    async def _living(self, entries: set[int]) -> dict[int, EntryRecord]:
         records = await self._store.records(sorted(entries)) if entries else []
         return {record.entry: record for record in records if record is not None and not record.dead}
 
 
-def _is_copy(claim: Claim, record: Record) -> bool:
-    """The very content is there, passed by somebody else: nothing more needs to be looked up."""
+def _is_copy(claim: Claim, record: EntryRecord) -> bool:
+    """The very content is there, and another document passed with it: no candidates are needed."""
     return bool(record.ticket) and (claim.empty or record.owner.document_id != claim.document_id)
 
 
-def _seen_by(claim: Claim, record: Record) -> Record:
-    """Whose eyes to look with. Until it is registered an entry's fate is its owner's, whoever brings it about; a
-    duplicate that another document brings again is compared with the owner's other documents too."""
+def _subject(claim: Claim, record: EntryRecord) -> EntryRecord:
+    """The record to find candidates for. Until it is registered an entry is its owner's, whichever claim brings it
+    further; a duplicate that another document brings again is compared with the owner's other documents too."""
     return record._replace(holders=(Holder(claim.document_id, claim.version),)) if record.duplicate_of else record
 
 
-def _named(answers: Iterable[Answer]) -> set[int]:
-    """The entries that answers rest on."""
+def _entries_in(answers: Iterable[Answer]) -> set[int]:
+    """The entries that answers name."""
     return {entry for answer in answers for entry in (answer.group, *(hit.entry for hit in answer.hits)) if entry}
 
 
-def _counts(record: Record | None, claim: Claim) -> bool:
-    """Whether something still counts against a document: it is there, and was not handed over to that very document."""
+def _counts_against(record: EntryRecord | None, claim: Claim) -> bool:
+    """Whether an entry still counts against a document: it is there, and was not handed over to that very document."""
     return record is not None and record.owner.document_id != claim.document_id
 
 
-def _standing(claims: Sequence[Claim], answers: Mapping[int, Answer], living: dict[int, Record]) -> dict[int, Outcome]:
-    """The earlier answers that still stand. The others name somebody who is gone: those documents are judged anew."""
+def _valid_outcomes(
+    claims: Sequence[Claim], answers: Mapping[int, Answer], living: dict[int, EntryRecord]
+) -> dict[int, Outcome]:
+    """The earlier answers that are still valid. The others name an entry that is gone: their claims are judged anew."""
     return {
-        i: Outcome(answer, {entry: living[entry] for entry in _named([answer])}, not answer.similar)
+        i: Outcome(answer, {entry: living[entry] for entry in _entries_in([answer])}, not answer.similar)
         for i, answer in answers.items()
-        if all(_counts(living.get(entry), claims[i]) for entry in _named([answer]))
+        if all(_counts_against(living.get(entry), claims[i]) for entry in _entries_in([answer]))
     }

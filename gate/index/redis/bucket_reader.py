@@ -1,129 +1,142 @@
-"""What is in buckets: whole ones are read by plain commands, for through a script each would be copied and hashed twice
-more; what was appended since is told by the log."""
+"""Reading buckets: whole ones by plain commands, because through a script each would be copied and hashed twice more;
+what was appended since a mark from the log of appends."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.index.redis.buckets import Split, answering, by_key, unpack, unpack_log
 from gate.index.redis.client import Argument, load_script
-from gate.index.redis.layout import packed
-from gate.index.store import Answers, Keys, Postings
+from gate.index.redis.layout import View, packed
+from gate.index.redis.packing import Split, Widths, by_key, matching, unpack, unpack_log
+from gate.index.redis.shards import Shards
+from gate.index.store import Keys, Postings, ProbeMatches
 
-if TYPE_CHECKING:
-    from gate.index.redis.store import RedisStore
-
-LOG, CROWDED, OVERFLOW = load_script("log"), load_script("crowded"), load_script("overflow")
-NOWHERE = packed((b"",))
+LOG_TAIL, CROWDED, OVERFLOW = load_script("log_tail"), load_script("crowded_buckets"), load_script("read_overflow")
+NO_PLACE = packed((b"",))
 KEPT_MARKS = 64
 
 Part = tuple[int, list[bytes]]  # a shard, and names of buckets
-Buckets = dict[int, list[bytes]]  # by shard, in the order of the names; where there is none, it is empty
+Buckets = dict[int, list[bytes]]  # by shard, in the order of the names; one that does not exist is empty
 
 
-async def read(store: RedisStore, keys: Keys, since: int | None) -> Postings:
-    split = Split(keys)
-    pieces, logged, mark = await _fetched(store, split, since)
-    triples, capped = unpack(split.restored(pieces), store._widths.of(keys), store._limit)
-    parts = [triples, unpack_log(keys, logged)] if logged else [triples]
-    return Postings(*by_key(keys, *parts), mark, capped)
+class BucketReader:
+    """Reads the buckets of an index, and keeps the marks that it handed out."""
 
+    def __init__(self, shards: Shards, widths: Widths, max_bucket: int) -> None:
+        self._shards = shards
+        self._widths = widths
+        self._max_bucket = max_bucket
+        self._marks: OrderedDict[int, tuple[View, dict[int, bytes]]] = OrderedDict()  # the log's place in each shard
+        self._last_mark = 0
 
-async def answer(store: RedisStore, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> Answers:
-    split = Split(keys)
-    pieces, logged, mark = await _fetched(store, split, since)
-    order = split.order
-    found, entries, cut = answering(pieces, store._widths.of(keys[order]), store._limit, tags[order], radii[order])
-    probes, capped = order[found], np.zeros(len(keys), np.bool_)
-    capped[order] = cut
-    if logged:
-        which, owners, theirs = unpack_log(keys, logged)
-        close = np.bitwise_count(theirs ^ tags[which]) <= radii[which]
-        probes, entries = np.append(probes, which[close]), np.append(entries, owners[close])
-    in_order = np.argsort(probes, kind="stable")
-    return Answers(probes[in_order], entries[in_order], mark, capped)
+    async def read(self, keys: Keys, since: int | None) -> Postings:
+        split = Split(keys)
+        pieces, logged, mark = await self._fetch(split, since)
+        triples, capped = unpack(split.restored(pieces), self._widths.of(keys), self._max_bucket)
+        parts = [triples, unpack_log(keys, logged)] if logged else [triples]
+        return Postings(*by_key(keys, *parts), mark, capped)
 
+    async def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> ProbeMatches:
+        split = Split(keys)
+        pieces, logged, mark = await self._fetch(split, since)
+        order = split.order
+        widths = self._widths.of(keys[order])
+        places, entries, too_long = matching(pieces, widths, self._max_bucket, tags[order], radii[order])
+        probes, capped = order[places], np.zeros(len(keys), np.bool_)
+        capped[order] = too_long
+        if logged:
+            which, logged_entries, logged_tags = unpack_log(keys, logged)
+            close = np.bitwise_count(logged_tags ^ tags[which]) <= radii[which]
+            probes, entries = np.append(probes, which[close]), np.append(entries, logged_entries[close])
+        in_order = np.argsort(probes, kind="stable")
+        return ProbeMatches(probes[in_order], entries[in_order], mark, capped)
 
-async def _fetched(store: RedisStore, split: Split, since: int | None) -> tuple[list[bytes], list[bytes], int]:
-    """The buckets, or nothing where the log tells what came to them since; what it tells; and a new mark."""
-    places = {} if since is None else store._marks.get(since, {})
-    known = {shard: places[shard] for shard, _ in split.parts if places.get(shard)}
-    mark, logged = await tail(store, known)
-    begun, found = await whole(store, [part for part in split.parts if part[0] not in mark])
-    pieces = [piece for shard, names in split.parts for piece in found.get(shard) or [b""] * len(names)]
-    return pieces, logged, _kept(store, mark | begun)
+    async def crowded(self, shards: Sequence[int]) -> list[list[bytes]]:
+        """The crowded buckets of each shard: generation and name."""
+        return await self._shards.call(CROWDED, [(shard, b"") for shard in shards])
 
+    async def overflow(self, parts: Sequence[Part], limit: int) -> list[list[bytes]]:
+        """What overflowed from crowded buckets, at most so many postings of each."""
+        shares = [(shard, b"".join(names)) for shard, names in parts]
+        return await self._shards.call(OVERFLOW, shares, limit, self._widths.sizes)
 
-def _kept(store: RedisStore, places: dict[int, bytes]) -> int:
-    """The number of a mark."""
-    store._next_mark += 1
-    store._marks[store._next_mark] = places
-    if len(store._marks) > KEPT_MARKS:
-        store._marks.popitem(last=False)
-    return store._next_mark
+    async def _fetch(self, split: Split, since: int | None) -> tuple[list[bytes], list[bytes], int]:
+        """The buckets, or nothing where the log has what came to them since; what the log has; and a new mark."""
+        view = self._shards.view
+        marked_view, places = self._marks.get(since, (None, {})) if since is not None else (None, {})
+        if marked_view != view:
+            places = {}
+        known = {shard: places[shard] for shard, _ in split.parts if places.get(shard)}
+        tail_places, logged = await self._tail(known)
+        whole_places, buckets = await self._whole([part for part in split.parts if part[0] not in tail_places])
+        pieces = [piece for shard, names in split.parts for piece in buckets.get(shard) or [b""] * len(names)]
+        return pieces, logged, self._keep_mark(view, tail_places | whole_places)
 
+    def _keep_mark(self, view: View, places: dict[int, bytes]) -> int:
+        self._last_mark += 1
+        self._marks[self._last_mark] = view, places
+        if len(self._marks) > KEPT_MARKS:
+            self._marks.popitem(last=False)
+        return self._last_mark
 
-async def tail(store: RedisStore, places: dict[int, bytes]) -> tuple[dict[int, bytes], list[bytes]]:
-    """What was appended since the log of each shard stood there, and where it stands now; shards whose log does not
-    reach back that far are left out."""
-    standing: dict[int, bytes] = {}
-    logged: list[bytes] = []
-    replies = await store._call(LOG, [(shard, packed((place,))) for shard, place in places.items()])
-    for shard, (place, *appended) in zip(places, replies, strict=True):
-        if appended:
-            standing[shard] = place
-            logged += appended[1:]
-    return standing, logged
+    async def _tail(self, places: dict[int, bytes]) -> tuple[dict[int, bytes], list[bytes]]:
+        """Where the log of each shard ends now, and what was appended since a place in it; shards whose log does not
+        reach back that far are left out."""
+        ends: dict[int, bytes] = {}
+        logged: list[bytes] = []
+        replies = await self._shards.call(LOG_TAIL, [(shard, packed((place,))) for shard, place in places.items()])
+        for shard, (end, *appended) in zip(places, replies, strict=True):
+            if appended:
+                ends[shard] = end
+                logged += appended[1:]
+        return ends, logged
 
+    async def _whole(self, parts: Sequence[Part]) -> tuple[dict[int, bytes], Buckets]:
+        """Where the log of each shard ended, and the buckets read after that: what is appended meanwhile is read twice
+        rather than not at all."""
+        if not parts:
+            return {}, {}
+        generations = [bytes([g]) for g in self._shards.generations[::-1]]  # the oldest postings come first
+        commands: list[tuple[Argument, ...]] = [
+            ("HMGET", self._shards.prefixes[shard] + g + b"b", *names) for shard, names in parts for g in generations
+        ]
+        shares = [(shard, NO_PLACE) for shard, _ in parts]
+        ends, replies, crowded = await self._shards.read(LOG_TAIL, CROWDED, shares, commands)
+        places = {shard: place for (shard, _), (place,) in zip(parts, ends, strict=True)}
+        overflows = await self._overflow_of(parts, crowded)
+        buckets: Buckets = {}
+        for n, (shard, names) in enumerate(parts):
+            heads = replies[n * len(generations) : (n + 1) * len(generations)]
+            if overflows or len(heads) > 1:
+                pieces = [
+                    [
+                        (head or b"") + overflows.get((shard, g + name), b"")
+                        for name, head in zip(names, some, strict=True)
+                    ]
+                    for g, some in zip(generations, heads, strict=True)
+                ]
+                buckets[shard] = list(map(b"".join, zip(*pieces, strict=True)))
+            else:
+                buckets[shard] = [head or b"" for head in heads[0]]
+        return places, buckets
 
-async def whole(store: RedisStore, parts: Sequence[Part]) -> tuple[dict[int, bytes], Buckets]:
-    """Where the log of each shard stood, and the buckets read after that: what is appended meanwhile is met twice
-    rather than not at all."""
-    if not parts:
-        return {}, {}
-    generations = [bytes([g]) for g in store._generations[::-1]]  # the oldest postings come first
-    shares = [(store._prefixes[shard], NOWHERE) for shard, _ in parts]
-    commands: list[tuple[Argument, ...]] = [
-        ("HMGET", prefix + g + b"b", *names)
-        for (prefix, _), (_, names) in zip(shares, parts, strict=True)
-        for g in generations
-    ]
-    async with store._viewing():
-        begun, found, crowded = await store._link.read((LOG, CROWDED), store._head, shares, commands)
-    places = {shard: place for (shard, _), (place,) in zip(parts, begun, strict=True)}
-    rests = await _overflow(store, parts, crowded)
-    buckets: Buckets = {}
-    for n, (shard, names) in enumerate(parts):
-        heads = found[n * len(generations) : (n + 1) * len(generations)]
-        if rests or len(heads) > 1:
-            pieces = [
-                [(head or b"") + rests.get((shard, g + name), b"") for name, head in zip(names, some, strict=True)]
-                for g, some in zip(generations, heads, strict=True)
-            ]
-            buckets[shard] = list(map(b"".join, zip(*pieces, strict=True)))
-        else:
-            buckets[shard] = [head or b"" for head in heads[0]]
-    return places, buckets
-
-
-async def _overflow(
-    store: RedisStore, parts: Sequence[Part], crowded: Sequence[Sequence[bytes]]
-) -> dict[tuple[int, bytes], bytes]:
-    """What overflowed from the buckets, by shard, generation and name."""
-    asked = [
-        (shard, sorted(name for name in full if name[1:] in set(names)))
-        for (shard, names), full in zip(parts, crowded, strict=True)
-        if full
-    ]
-    asked = [(shard, names) for shard, names in asked if names]
-    shares = [(shard, b"".join(names)) for shard, names in asked]
-    replies = await store._call(OVERFLOW, shares, store._limit + 1, store._widths.sizes)
-    return {
-        (shard, name): rest
-        for (shard, names), some in zip(asked, replies, strict=True)
-        for name, rest in zip(names, some, strict=True)
-    }
+    async def _overflow_of(
+        self, parts: Sequence[Part], crowded: Sequence[Sequence[bytes]]
+    ) -> dict[tuple[int, bytes], bytes]:
+        """What overflowed from those buckets that are crowded, by shard, generation and name."""
+        wanted = [
+            (shard, sorted(name for name in full if name[1:] in set(names)))
+            for (shard, names), full in zip(parts, crowded, strict=True)
+            if full
+        ]
+        wanted = [(shard, names) for shard, names in wanted if names]
+        replies = await self.overflow(wanted, self._max_bucket + 1)
+        return {
+            (shard, name): postings
+            for (shard, names), some in zip(wanted, replies, strict=True)
+            for name, postings in zip(names, some, strict=True)
+        }

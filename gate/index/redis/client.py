@@ -1,4 +1,4 @@
-"""The way to Redis: pipelines of script calls, what may be tried again, and errors by what they ask for.
+"""The client of an index in Redis: pipelines of script calls, retries, a circuit breaker, and errors as the gate's.
 
 Every script is idempotent, so a call whose reply was lost is simply sent again.
 """
@@ -16,8 +16,9 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from hiredis import pack_command
 from redis import exceptions as redis_errors
-from redis.asyncio import Redis
+from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.sentinel import MasterNotFoundError, SentinelConnectionPool
 
@@ -49,10 +50,11 @@ T = TypeVar("T")
 
 
 def load_script(name: str) -> Script:
-    """A script by the name of its file, behind what all of them begin with."""
-    folder = files(__package__).joinpath("lua")
-    prelude, source, coda = (folder.joinpath(f"{part}.lua").read_text() for part in ("prelude", name, "coda"))
-    source = f"{prelude}\nlocal function work()\n{source}\nend\n{coda}"
+    """The script of an operation, by the name of its file, in the frame that all of them run in."""
+    frame, operation = (
+        files(__package__).joinpath("lua", f"{part}.lua").read_text() for part in ("run_on_shards", name)
+    )
+    source = frame.replace("--@ operation\n", operation)
     return Script(name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
@@ -64,7 +66,7 @@ class CircuitState(IntEnum):
 
 
 class ClientObserver(Protocol):
-    """What a metric may want to know of the link."""
+    """What is measured of a client."""
 
     def round_trip(self, operation: str, seconds: float) -> None: ...
 
@@ -74,7 +76,7 @@ class ClientObserver(Protocol):
 
 
 class NullObserver:
-    """Nobody watches."""
+    """Measures nothing."""
 
     def round_trip(self, operation: str, seconds: float) -> None: ...
 
@@ -95,14 +97,14 @@ class RedisClient:
         observer: ClientObserver | None = None,
     ) -> None:
         self.client = client
-        self._room = asyncio.Semaphore(calls)  # whoever finds no connection waits for one, whatever the client does
+        self._calls = asyncio.Semaphore(calls)  # a call without a connection waits, whatever the library does
         self._policy = retry or RetryPolicy()
         self._observer: ClientObserver = observer or NullObserver()
         self._queue: list[tuple[Commands, asyncio.Future[list[Any]]]] = []  # what is about to be sent
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._in_flight: set[asyncio.Task[None]] = set()
         self._idle: list[Any] = []  # connections: to get one from the pool takes as long as to use it
-        self._given_up = 0
-        self._rest_until = 0.0
+        self._failures = 0
+        self._open_until = 0.0
 
     async def call(
         self,
@@ -113,59 +115,60 @@ class RedisClient:
         again: Sequence[Argument] = (),
     ) -> list[Any]:
         """What the script returned for each share; `again` is the head from the second try on, where it differs.
-        Nothing is known of the outcome when it raises."""
+        The outcome is unknown when it raises."""
         if not shares:
             return []
 
         async def send(attempt: int) -> list[Any]:
             return await self._send(script, again if attempt and again else head, shares)
 
-        return await self._persist(script.name, send)
+        return await self._retry(script.name, send)
 
     async def read(
         self, scripts: tuple[Script, Script], head: Sequence[Argument], shares: Sequence[Share], commands: Commands
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """What a script returned for each share, what commands did after it, and what another script did after these:
-        both scripts refuse a caller whose view is not the index's, so that it cannot have changed meanwhile."""
+        """What a script returned for each share, the replies to commands after it, and what another script returned
+        after these: both scripts refuse a caller whose view is not the index's, so that it cannot have changed."""
 
         async def send(_: int) -> tuple[list[Any], list[Any], list[Any]]:
-            return await self._send_reading(scripts, head, shares, commands)
+            return await self._send_read(scripts, head, shares, commands)
 
-        return await self._persist(scripts[0].name, send)
+        return await self._retry(scripts[0].name, send)
 
-    async def _persist(self, name: str, send: Callable[[int], Awaitable[T]]) -> T:
-        """Send, and again if it may help."""
-        if self._rest_until and time.monotonic() < self._rest_until:
-            raise Unavailable("the index did not answer lately; it is tried again in a moment")
-        backoff = Backoff(
-            first_seconds=self._policy.backoff_seconds, longest_seconds=self._policy.longest_backoff_seconds
-        )
+    async def _retry(self, name: str, send: Callable[[int], Awaitable[T]]) -> T:
+        """Send, and again where that may help."""
+        if self._open_until and time.monotonic() < self._open_until:
+            raise Unavailable("the index failed several times in a row; it is tried again in a moment")
+        backoff: Backoff | None = None
         for attempt in range(self._policy.retries + 1):
             begun = time.monotonic()
             try:
-                async with self._room:
+                async with self._calls:
                     replies = await send(attempt)
             except Unavailable as exc:
                 self._observer.failed(name, exc.code)
                 if not isinstance(exc, Stale):
-                    await self._look_around()
+                    await self._refresh_slots()
                 if attempt == self._policy.retries or isinstance(exc, Stale):
-                    self._note(failed=not isinstance(exc, Stale))
+                    self._count(failed=not isinstance(exc, Stale))
                     raise
+                backoff = backoff or Backoff(
+                    first_seconds=self._policy.backoff_seconds, longest_seconds=self._policy.longest_backoff_seconds
+                )
                 await asyncio.sleep(backoff.next_seconds())
             else:
                 self._observer.round_trip(name, time.monotonic() - begun)
-                self._note(failed=False)
+                self._count(failed=False)
                 return replies
         raise AssertionError("unreachable")
 
-    async def _look_around(self) -> None:
-        """Ask a Cluster anew who holds which slots: redis-py does not, after a pipeline of its broke."""
+    async def _refresh_slots(self) -> None:
+        """Ask a Cluster anew which node has which slots: redis-py does not, after a pipeline broke."""
         if isinstance(self.client, RedisCluster):
             try:
                 await self.client.nodes_manager.initialize()
             except _RAISED:
-                return  # nobody answers; the next try says so
+                return  # no node answers; the next try says so
 
     async def close(self) -> None:
         for connection in self._idle:
@@ -173,82 +176,83 @@ class RedisClient:
         self._idle = []
         await close(self.client)
 
-    def _note(self, *, failed: bool) -> None:
-        before = self._rest_until
-        self._given_up = self._given_up + 1 if failed else 0
-        if self._given_up >= self._policy.failures_to_open:
-            self._rest_until = time.monotonic() + self._policy.open_seconds
+    def _count(self, *, failed: bool) -> None:
+        before = self._open_until
+        self._failures = self._failures + 1 if failed else 0
+        if self._failures >= self._policy.failures_to_open:
+            self._open_until = time.monotonic() + self._policy.open_seconds
         else:
-            self._rest_until = 0.0
-        if bool(before) != bool(self._rest_until):
-            self._observer.circuit(CircuitState.OPEN if self._rest_until else CircuitState.CLOSED)
+            self._open_until = 0.0
+        if bool(before) != bool(self._open_until):
+            self._observer.circuit(CircuitState.OPEN if self._open_until else CircuitState.CLOSED)
 
     async def _send(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
-        calls = self._calls(head, shares)
+        calls = self._commands(head, shares)
         replies = await self._pipeline([("EVALSHA", script.digest, *call) for call in calls])
-        forgotten = [i for i, reply in enumerate(replies) if isinstance(reply, redis_errors.NoScriptError)]
-        if forgotten:  # a new server, or a flushed one: the source brings the script back
-            again = await self._pipeline([("EVAL", script.source, *calls[i]) for i in forgotten])
-            for i, reply in zip(forgotten, again, strict=True):
+        unknown = [i for i, reply in enumerate(replies) if isinstance(reply, redis_errors.NoScriptError)]
+        if unknown:  # a new server, or a flushed one: the source brings the script back
+            again = await self._pipeline([("EVAL", script.source, *calls[i]) for i in unknown])
+            for i, reply in zip(unknown, again, strict=True):
                 replies[i] = reply
-        return [answer for reply in _whole(replies) for answer in reply]
+        return [answer for reply in _raise_errors(replies) for answer in reply]
 
-    async def _send_reading(
+    async def _send_read(
         self, scripts: tuple[Script, Script], head: Sequence[Argument], shares: Sequence[Share], commands: Commands
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        calls = self._calls(head, shares)
+        calls = self._commands(head, shares)
 
-        async def sent(command: str, first: str, second: str) -> list[Any]:
-            before, after = ([(command, what, *call) for call in calls] for what in (first, second))
+        async def send(command: str, first: str, second: str) -> list[Any]:
+            before, after = ([(command, script, *call) for call in calls] for script in (first, second))
             return await self._pipeline([*before, *commands, *after])
 
-        replies = await sent("EVALSHA", scripts[0].digest, scripts[1].digest)
+        replies = await send("EVALSHA", scripts[0].digest, scripts[1].digest)
         if any(isinstance(reply, redis_errors.NoScriptError) for reply in replies):
-            replies = await sent("EVAL", scripts[0].source, scripts[1].source)
-        replies, count = _whole(replies), len(calls)
+            replies = await send("EVAL", scripts[0].source, scripts[1].source)
+        replies, count = _raise_errors(replies), len(calls)
         before, after = ([answer for reply in some for answer in reply] for some in (replies[:count], replies[-count:]))
         return before, replies[count:-count], after
 
-    def _calls(self, head: Sequence[Argument], shares: Sequence[Share]) -> list[tuple[Argument, ...]]:
+    def _commands(self, head: Sequence[Argument], shares: Sequence[Share]) -> list[tuple[Argument, ...]]:
         """One call for all shares on one server; on a Cluster, where a call may touch one slot only, one for each."""
         groups = [[share] for share in shares] if isinstance(self.client, RedisCluster) else [shares]
         return [(len(group), *(key for key, _ in group), *head, *(items for _, items in group)) for group in groups]
 
     async def _pipeline(self, commands: Commands) -> list[Any]:
-        """The replies to commands, errors among them. What is called side by side goes out together."""
+        """The replies to commands, errors among them. What is called concurrently is sent together."""
         replies: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._queue.append((commands, replies))
         if len(self._queue) == 1:
-            asyncio.get_running_loop().call_soon(self._leave)
+            asyncio.get_running_loop().call_soon(self._flush)
         return await replies
 
-    def _leave(self) -> None:
+    def _flush(self) -> None:
         task = asyncio.get_running_loop().create_task(self._deliver(self._queue))
         self._queue = []
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
 
     async def _deliver(self, queue: list[tuple[Commands, asyncio.Future[list[Any]]]]) -> None:
         try:
             with translate_errors():
-                answers = iter(await self._sent([command for commands, _ in queue for command in commands]))
-        except Exception as exc:  # noqa: BLE001 - whoever waits for a reply raises it
+                results = iter(await self._execute([command for commands, _ in queue for command in commands]))
+        except Exception as exc:  # noqa: BLE001 - raised where the reply is awaited
             for _, replies in queue:
                 if not replies.done():
                     replies.set_exception(exc)
         else:
             for commands, replies in queue:
-                told = list(islice(answers, len(commands)))
+                own = list(islice(results, len(commands)))
                 if not replies.done():
-                    replies.set_result(told)
+                    replies.set_result(own)
 
-    async def _sent(self, commands: Commands) -> list[Any]:
+    async def _execute(self, commands: Commands) -> list[Any]:
         if isinstance(self.client, RedisCluster):
             pipe = make_pipeline(self.client)
             for arguments in commands:
                 pipe.execute_command(*arguments)
-            # Nobody follows by itself: an ASK leads to half a slot (see prelude.lua), and where the Cluster is down
-            # redis-py closes the connections of others. Who was redirected looks around and tries again.
+            # Redirections are not followed: an ASK leads to half a slot (see run_on_shards.lua), and where the Cluster
+            # is down redis-py closes the connections of other calls. A call that was redirected asks for the slots
+            # anew and is retried.
             return list(await pipe.execute(raise_on_error=False, allow_redirections=False))
         pool: Any = self.client.connection_pool
         connection = self._idle.pop() if self._idle else await pool.get_connection()
@@ -260,22 +264,38 @@ class RedisClient:
                     replies.append(await connection.read_response())
                 except redis_errors.ResponseError as exc:
                     replies.append(exc)
-        except BaseException:  # somebody who takes it after us would read our replies
+        except BaseException:  # the next call on this connection would read our replies
             await self._drop([connection, *self._idle])
             raise
         self._idle.append(connection)
         return replies
 
     async def _drop(self, connections: Sequence[Any]) -> None:
-        """Close connections: where one broke, the others that nobody uses now most likely did too."""
+        """Close connections: where one broke, the others that are idle most likely did too."""
         self._idle = []
         for connection in connections:
             await connection.disconnect(nowait=True)
             await self.client.connection_pool.release(connection)  # type: ignore[union-attr]
 
 
-def _whole(replies: list[Any]) -> list[Any]:
-    """The replies, unless one of them is an error."""
+class _Packing:
+    """Packs commands in C: that of a batch of whole buckets has thousands of arguments."""
+
+    def pack_command(self, *arguments: Any) -> list[bytes]:
+        return [pack_command((*str(arguments[0]).split(), *arguments[1:]))]
+
+
+class PackingConnection(_Packing, Connection): ...
+
+
+class PackingSSLConnection(_Packing, SSLConnection): ...
+
+
+class PackingSocketConnection(_Packing, UnixDomainSocketConnection): ...
+
+
+def _raise_errors(replies: list[Any]) -> list[Any]:
+    """The replies; an error among them is raised."""
     for reply in replies:
         if isinstance(reply, Exception):
             raise translate_error(reply) from reply
@@ -288,7 +308,7 @@ def make_pipeline(client: LibraryClient) -> Any:
 
 
 async def close(client: LibraryClient) -> None:
-    """Close a client, and the ways to the Sentinels that it asked."""
+    """Close a client, and its connections to Sentinels."""
     await client.aclose()
     pool = None if isinstance(client, RedisCluster) else client.connection_pool
     if isinstance(pool, SentinelConnectionPool):
@@ -302,36 +322,36 @@ def translate_errors(url: str = "") -> Iterator[None]:
     try:
         yield
     except _RAISED as exc:
-        told = translate_error(exc)
-        raise type(told)(f"{url}: {told}") if url and isinstance(told, GateError) else told from exc
+        error = translate_error(exc)
+        raise type(error)(f"{url}: {error}") if url and isinstance(error, GateError) else error from exc
 
 
 def translate_error(exc: BaseException) -> Exception:
-    """A library's error as the gate's. Nothing of its words is kept: they may quote a command and its ids."""
+    """A library's error as the gate's. Nothing of its text is kept: it may quote a command and its ids."""
     reason = str(exc)
     if isinstance(exc, redis_errors.RedisClusterException):
         if isinstance(exc.__cause__, _RAISED):  # what the last node said
             return translate_error(exc.__cause__)
         if "Cluster mode is not enabled" in reason:
             return ConfigError("this server is not part of a Redis Cluster: use redis:// for a single one")
-        return Unavailable("the Redis Cluster is not whole: some of its slots are on no master that answers")
-    if _has(exc, ssl.SSLCertVerificationError):
+        return Unavailable("the Redis Cluster is incomplete: some of its slots are on no master that answers")
+    if _is_caused_by(exc, ssl.SSLCertVerificationError):
         return ConfigError("the server's certificate cannot be trusted: set redis_ca_file to that of its authority")
     if isinstance(exc, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
         return ConfigError("Redis refuses the user or the password: set the ones that its ACL knows")
     if isinstance(exc, MasterNotFoundError):
-        if "AuthenticationError" in reason:  # redis-py tells of it in its words only
+        if "AuthenticationError" in reason:  # redis-py has no class for it
             return ConfigError("the Sentinels refuse the user or the password: set redis_sentinel_password")
         return Unavailable(
             "no Sentinel answers that knows a living master of that name: check both, or wait for the failover to end"
         )
     if isinstance(exc, redis_errors.ResponseError):
-        return _answered(exc, reason)
+        return _response_error(exc, reason)
     return Unavailable(f"Redis does not answer ({type(exc).__name__}): check that it runs and can be reached")
 
 
-def _answered(exc: redis_errors.ResponseError, reason: str) -> Exception:
-    """What a server said when it did not do what it was asked."""
+def _response_error(exc: redis_errors.ResponseError, reason: str) -> Exception:
+    """The gate's error for an error reply of a server."""
     if reason.startswith("STALE"):
         return Stale("the generations of the index changed; the batch is claimed again")
     if reason.startswith("ENTRY"):
@@ -343,14 +363,14 @@ def _answered(exc: redis_errors.ResponseError, reason: str) -> Exception:
     if isinstance(exc, redis_errors.ReadOnlyError):
         return Unavailable("this is a read-only replica: name the master, use Sentinels, or wait for a failover to end")
     moving = redis_errors.ClusterDownError | redis_errors.TryAgainError | redis_errors.AskError
-    if isinstance(exc, moving) or "non local key" in reason:  # that is what a script meets in a slot that moves
+    if isinstance(exc, moving) or "non local key" in reason:  # that is what a script gets in a slot that moves
         return Unavailable("the Redis Cluster is moving a slot of this index, or is down; try again")
-    passing = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "MISCONF", "UNKILLABLE")
-    if reason.startswith(passing):
-        return Unavailable(f"Redis cannot work now ({reason.partition(' ')[0]}): see what its log says")
+    transient = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "MISCONF", "UNKILLABLE")
+    if reason.startswith(transient):
+        return Unavailable(f"Redis cannot work now ({reason.partition(' ')[0]}): see its log")
     return exc  # a bug: let it be seen
 
 
-def _has(exc: BaseException | None, kind: type[BaseException]) -> bool:
-    """Whether an error is of a kind, or was brought about by one that is."""
-    return exc is not None and (isinstance(exc, kind) or _has(exc.__cause__ or exc.__context__, kind))
+def _is_caused_by(exc: BaseException | None, kind: type[BaseException]) -> bool:
+    """Whether an error is of a kind, or was caused by one that is."""
+    return exc is not None and (isinstance(exc, kind) or _is_caused_by(exc.__cause__ or exc.__context__, kind))

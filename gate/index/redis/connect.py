@@ -1,4 +1,4 @@
-"""Open an index by its URL: find the server, see that it will do, and agree with it on what the index means."""
+"""Opening an index by its URL: connect, check the server, and agree with it on what the index means."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote
 
 import msgspec
-from hiredis import pack_command
-from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
@@ -18,7 +17,16 @@ from redis.backoff import NoBackoff
 
 from gate.core.method_registry import Room
 from gate.errors import ConfigError
-from gate.index.redis.client import ClientObserver, LibraryClient, RedisClient, close, translate_errors
+from gate.index.redis.client import (
+    ClientObserver,
+    LibraryClient,
+    PackingConnection,
+    PackingSocketConnection,
+    PackingSSLConnection,
+    RedisClient,
+    close,
+    translate_errors,
+)
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import (
@@ -41,7 +49,7 @@ def make_client(url: str, settings: RedisSettings) -> LibraryClient:
     options: dict[str, Any] = {
         "socket_timeout": settings.timeout_seconds,
         "socket_connect_timeout": settings.timeout_seconds,
-        "retry": Retry(NoBackoff(), 0),  # the link tries again, and counts it
+        "retry": Retry(NoBackoff(), 0),  # RedisClient retries, and counts it
         "protocol": 2,  # a server that is too old for another one should be able to say how old it is
     }
     if tls and settings.ca_file:
@@ -52,14 +60,14 @@ def make_client(url: str, settings: RedisSettings) -> LibraryClient:
         "username": settings.username or (unquote(parts.username) if parts.username else None),
         "password": settings.password or (unquote(parts.password) if parts.password else None),
         "client_name": "gate",
-        "max_connections": settings.connections + 1,  # what the link does not use is for the view
+        "max_connections": settings.connections + 1,  # the one that RedisClient does not use is for the view
     }
     if parts.scheme.endswith("+cluster"):
         if parts.path.strip("/") not in ("", "0") or parts.query:
-            raise ConfigError("index: a Redis Cluster has one database only: leave out what stands behind its hosts")
+            raise ConfigError("index: a Redis Cluster has one database only: leave out what follows its hosts")
         nodes = [ClusterNode(host, port) for host, port in parse_hosts(parts, DEFAULT_PORT)]
         cluster = RedisCluster(startup_nodes=nodes, ssl=tls, **to_data)
-        cluster.get_connection_kwargs()["connection_class"] = _SSLConnection if tls else _Connection
+        cluster.get_connection_kwargs()["connection_class"] = PackingSSLConnection if tls else PackingConnection
         return cluster
     if parts.scheme.endswith("+sentinel"):
         to_sentinel = {"username": settings.sentinel_username, "password": settings.sentinel_password, "ssl": tls}
@@ -68,7 +76,7 @@ def make_client(url: str, settings: RedisSettings) -> LibraryClient:
 
 
 def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, Any]) -> Redis:
-    """Whatever is the master now, by the word of the Sentinels."""
+    """The node that is the master now, according to the Sentinels."""
     name, _, number = parts.path.strip("/").partition("/")
     if not name:
         raise ConfigError("index: a Sentinel URL names its master: redis+sentinel://host:26379/mymaster/0")
@@ -78,32 +86,16 @@ def _master(parts: SplitResult, to_sentinel: dict[str, Any], to_data: dict[str, 
     return master
 
 
-class _Packing:
-    """Packs commands in C: that of a batch of whole buckets has thousands of arguments."""
-
-    def pack_command(self, *arguments: Any) -> list[bytes]:
-        return [pack_command((*str(arguments[0]).split(), *arguments[1:]))]
-
-
-class _Connection(_Packing, Connection): ...
-
-
-class _SSLConnection(_Packing, SSLConnection): ...
-
-
-class _SocketConnection(_Packing, UnixDomainSocketConnection): ...
-
-
 class _Sentinels(Sentinel):
-    """Asked by one connection at a time: where two find that the first does not answer, redis-py forgets one."""
+    """Asked by one connection at a time: where two find that the first does not answer, redis-py drops one."""
 
-    _asking: asyncio.Lock | None = None
+    _lock: asyncio.Lock | None = None
 
     async def discover_master(self, service_name: str) -> tuple[str, int]:
-        self._asking = self._asking or asyncio.Lock()
-        async with self._asking:
-            found: tuple[str, int] = await super().discover_master(service_name)
-        return found
+        self._lock = self._lock or asyncio.Lock()
+        async with self._lock:
+            address: tuple[str, int] = await super().discover_master(service_name)
+        return address
 
 
 def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:
@@ -111,13 +103,17 @@ def _server(parts: SplitResult, tls: bool) -> dict[str, Any]:
     if parts.scheme == "unix":
         if not parts.path.strip("/"):
             raise ConfigError("index: a socket's URL names its path: unix:///run/redis/redis.sock")
-        place = {"connection_class": _SocketConnection, "path": unquote(parts.path)}
-        return place | {"db": parse_database("", parts)}
+        address = {"connection_class": PackingSocketConnection, "path": unquote(parts.path)}
+        return address | {"db": parse_database("", parts)}
     hosts = parse_hosts(parts, DEFAULT_PORT)
     if len(hosts) > 1:
         raise ConfigError(f"index: {parts.scheme}:// names one host; more are for a Cluster or for Sentinels")
-    place = {"connection_class": _SSLConnection if tls else _Connection, "host": hosts[0][0], "port": hosts[0][1]}
-    return place | {"db": parse_database(parts.path.strip("/"), parts)}
+    address = {
+        "connection_class": PackingSSLConnection if tls else PackingConnection,
+        "host": hosts[0][0],
+        "port": hosts[0][1],
+    }
+    return address | {"db": parse_database(parts.path.strip("/"), parts)}
 
 
 async def open_store(
@@ -134,15 +130,15 @@ async def open_store(
     settings = settings or RedisSettings()
     client = make_client(url, settings)
     try:
-        await _look_at_server(client, hide_credentials(url), settings)
+        await _check_server(client, hide_credentials(url), settings)
         prefix = f"gate:{profile_ref}"
         view = await agree_on_view(client, prefix, digest, hide_credentials(url))
     except BaseException:
         await close(client)
         raise
-    link = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
+    redis_client = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
     return RedisStore(
-        link, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
+        redis_client, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
     )
 
 
@@ -156,7 +152,7 @@ async def index_exists(url: str, *, profile_ref: str, settings: RedisSettings) -
         await close(client)
 
 
-async def _look_at_server(client: LibraryClient, url: str, settings: RedisSettings) -> None:
+async def _check_server(client: LibraryClient, url: str, settings: RedisSettings) -> None:
     """Refuse a server that is too old, is of another kind, or would drop parts of an index by itself."""
     with translate_errors(url):
         if isinstance(client, RedisCluster):
@@ -182,11 +178,11 @@ async def _look_at_server(client: LibraryClient, url: str, settings: RedisSettin
 
 
 async def agree_on_view(client: LibraryClient, prefix: str, digest: str, url: str) -> View:
-    """The view that stands in every shard; a new index gets one. ConfigError: it means something else."""
+    """The view in every shard; a new index gets one. ConfigError: it means something else."""
     made = View(FORMAT, digest, GENERATIONS[0], started=time.time())
     keys = [key + b"v" for key in prefixes_of(prefix)]
     with translate_errors(url):
-        # The first shard decides: whoever lost there makes the others say the same.
+        # The first shard decides: a process that lost there writes the same view to the others.
         await client.set(keys[0], made.encode(), nx=True)
         first = await client.get(keys[0]) or b""
         for key in keys[1:]:
@@ -195,12 +191,12 @@ async def agree_on_view(client: LibraryClient, prefix: str, digest: str, url: st
         written = msgspec.json.decode(first, type=list)[0]
         view = msgspec.json.decode(first, type=View) if written == FORMAT else None
     except (msgspec.DecodeError, IndexError) as exc:
-        raise ConfigError(f"{url}: {prefix} is there, but is no index of this program's making") from exc
+        raise ConfigError(f"{url}: {prefix} exists, but is not an index of this program") from exc
     if view is None:
         raise ConfigError(
             f"{url}: {prefix} has index format {written}, and this version reads format {FORMAT}: use the version that "
-            "wrote it, or give the profile a new version and fill that with `gate index rebuild`, or from a file that "
-            "the version that wrote it made with `gate index export`"
+            "wrote it, or give the profile a new version and fill that with `gate index rebuild`, or by `gate index "
+            "export` with the version that wrote it and `gate index import` with this one"
         )
     if view.digest != digest:
         raise ConfigError(

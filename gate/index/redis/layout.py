@@ -1,4 +1,4 @@
-"""Where things stand in Redis, byte by byte. Pure: the store and the tools that walk an index both read it here.
+"""The layout of an index in Redis, byte by byte. Pure: for the store and for the tools that scan an index.
 
     gate:standard@1:{5}:             the prefix of a shard; its hash tag keeps all of it in one slot of a Cluster
     gate:standard@1:{5}:v            the view: what the index means and which generations live (see `View`)
@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 from redis.crc import key_slot
 
-from gate.index.store import Held, Holder, Record, Registration
+from gate.index.store import EntryRecord, HeldContent, Holder, Registration
 
-FORMAT = 2
+FORMAT = 1
 SHARD_BITS = 4
 SHARDS = 1 << SHARD_BITS  # a Cluster of up to as many masters; each costs one script call a batch
 SLOTS = 16384
@@ -57,14 +57,14 @@ _HELD = struct.Struct("<16sQ")
 
 
 class View(msgspec.Struct, frozen=True, array_like=True):
-    """What a process must know of an index to work on it. It stands in every shard, and every call is checked
-    against it: whoever has another view can neither read nor write."""
+    """What a process must know of an index to work on it. It is in every shard, and every call is checked against it: a
+    process with another view can neither read nor write."""
 
     format: int
     digest: str  # of the profile's meaning
     read: str  # the live generations, the one that is written to first
     epoch: int = 0  # of changes to the view: the higher one is the later
-    started: float = 0.0  # when the generation that is written to began, by the clock of whoever began it
+    started: float = 0.0  # when the generation that is written to began, by the clock of the process that began it
     announced: bool = False  # the second generation is still empty, and about to be written to
 
     def encode(self) -> bytes:
@@ -170,7 +170,7 @@ def eight_bytes(numbers: NDArray[np.uint64]) -> list[bytes]:
 
 
 def names_and_lives(entries: NDArray[np.uint64]) -> tuple[list[bytes], list[bytes]]:
-    """The field that each entry stands in, and what tells it from others there."""
+    """The field that each entry is in, and what distinguishes it from others there."""
     return four_bytes(entries >> np.uint64(32)), four_bytes(entries & np.uint64(0xFFFFFFFF))
 
 
@@ -179,11 +179,11 @@ def life_of(entry: int) -> bytes:
 
 
 def sized(body: bytes) -> bytes:
-    """A body as it stands in a record."""
+    """A body as it is in a record."""
     return _SHORT.pack(len(body)) + body
 
 
-def encode_record(record: Record) -> bytes:
+def encode_record(record: EntryRecord) -> bytes:
     flags = (TICKET if record.ticket else 0) | (DUPLICATE if record.duplicate_of else 0) | (DEAD if record.dead else 0)
     registration = record.ticket or record.duplicate_of
     fixed = _RECORD.pack(record.content[4:], life_of(record.entry), flags, registration, len(record.body))
@@ -196,10 +196,10 @@ def entry_of(field: bytes, value: bytes) -> int:
     return int.from_bytes(field[:4] + value[12:REGISTRATION_AT], "big")
 
 
-def decode_record(field: bytes, value: bytes) -> Record:
+def decode_record(field: bytes, value: bytes) -> EntryRecord:
     content, life, flags, registration, size = _RECORD.unpack_from(value)
     past = _RECORD.size + size
-    return Record(
+    return EntryRecord(
         int.from_bytes(field[:4] + life, "big"),
         field[:4] + content,
         decode_holders(value, past),
@@ -219,9 +219,9 @@ def encode_registrations(registrations: Sequence[Registration]) -> NDArray[np.ui
     return rows.view(np.uint8).reshape(len(rows), rows.itemsize)
 
 
-def decode_registration(told: bytes) -> tuple[int, int]:
+def decode_registration(encoded: bytes) -> tuple[int, int]:
     """Ticket and original; one of them is 0."""
-    flags, registration = _REGISTRATION.unpack(told)
+    flags, registration = _REGISTRATION.unpack(encoded)
     return (registration, 0) if flags & TICKET else (0, registration)
 
 
@@ -242,28 +242,28 @@ def decode_holders(value: bytes, at: int) -> tuple[Holder, ...]:
 # Documents.
 
 
-def encode_held(held: tuple[Held, ...]) -> bytes:
+def encode_held(contents: tuple[HeldContent, ...]) -> bytes:
     parts = []
-    for one in held:
-        parts.append(_HELD.pack(one.content, one.stamp))
-        parts.append(_encode_optional(None if one.version is None else one.version.encode()))
-        parts.append(_encode_optional(one.answer))
+    for held in contents:
+        parts.append(_HELD.pack(held.content, held.stamp))
+        parts.append(_encode_optional(None if held.version is None else held.version.encode()))
+        parts.append(_encode_optional(held.answer))
     return b"".join(parts)
 
 
-def unanswered(version: str | None) -> bytes:
+def encode_unanswered(version: str | None) -> bytes:
     """What follows content and stamp in a record of a document that has no answer yet."""
     return b"\xff\xff\xff\xff" if version is None else _encode_optional(version.encode()) + b"\xff\xff"
 
 
-def decode_held(value: bytes) -> tuple[Held, ...]:
-    held, at = [], 0
+def decode_held(value: bytes) -> tuple[HeldContent, ...]:
+    contents, at = [], 0
     while at < len(value):
         content, stamp = _HELD.unpack_from(value, at)
         version, after = _decode_optional(value, at + _HELD.size)
         answer, at = _decode_optional(value, after)
-        held.append(Held(content, None if version is None else version.decode(), answer, stamp))
-    return tuple(held)
+        contents.append(HeldContent(content, None if version is None else version.decode(), answer, stamp))
+    return tuple(contents)
 
 
 def _encode_optional(value: bytes | None) -> bytes:

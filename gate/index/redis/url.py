@@ -6,8 +6,8 @@ that works on a file starts without.
     redis+sentinel://h1:26379,h2:26379/mymaster/0           rediss+sentinel://
     redis+cluster://h1:6379,h2:6379                         rediss+cluster://
 
-User and password stand before the host, as everywhere (`redis://user:password@host`), or come from the settings
-`redis_username` and `redis_password`, which are never shown. A database stands behind the host (`/0`), or in `?db=0`.
+User and password are before the host, as everywhere (`redis://user:password@host`), or come from the settings
+`redis_username` and `redis_password`, which are never shown. A database is behind the host (`/0`), or in `?db=0`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SENTINEL_PORT = 26379
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a call is retried, and when a circuit breaker opens.
+    """How often a call is retried, and when the circuit breaker opens.
 
-    After `failures_to_open` calls in a row failed for good, calls fail at once for `open_seconds`, so that a server
-    that comes back is not met by everything that piled up meanwhile.
+    After `failures_to_open` calls in a row failed in spite of their retries, calls fail at once for `open_seconds`, so
+    that a server that recovers is not hit by everything that piled up meanwhile.
     """
 
     retries: int = 3
@@ -44,7 +44,7 @@ class RedisSettings:
     connections: int = 8  # of one process, to each server; a batch uses two at a time
     timeout_seconds: float = 5.0  # of one round trip: a batch of 256 takes milliseconds, a failover seconds
     window_seconds: float | None = None  # keep documents for one to two windows; None keeps them for good
-    allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass without a word
+    allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass silently
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     sentinel_username: str | None = None  # of the Sentinels, where they ask for one
@@ -54,7 +54,7 @@ class RedisSettings:
 
 
 def is_redis_url(text: str) -> bool:
-    """Whether an index is meant to be on a server: a scheme that nobody knows is a slip, not the path of a file."""
+    """Whether an index is meant to be on a server: an unknown scheme is a mistake, not the path of a file."""
     return "://" in text
 
 
@@ -76,8 +76,8 @@ def parse_url(url: str) -> SplitResult:
     """The parts of a URL. Messages quote nothing of it but its scheme: a password may be anywhere in a wrong one."""
     scheme, found, _ = url.partition("://")
     if not found or scheme not in SCHEMES:
-        told = f"{scheme}:// is no scheme of an index" if found else "that is no URL"
-        raise ConfigError(f"index: {told}; choose one of {', '.join(SCHEMES)}")
+        problem = f"{scheme}:// is no scheme of an index" if found else "that is no URL"
+        raise ConfigError(f"index: {problem}; choose one of {', '.join(SCHEMES)}")
     try:
         parts = urlsplit(url)
     except ValueError:

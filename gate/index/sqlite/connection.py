@@ -11,7 +11,7 @@ from typing import Literal
 
 from gate.errors import ConfigError, Unavailable
 
-_PASSING = {  # what may pass: somebody else's lock, a full disk, a disk that stumbles
+_TRANSIENT = {  # what may pass: the lock of another process, a full disk, an I/O error
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
 }  # fmt: skip
@@ -30,7 +30,7 @@ def atomic(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFERRED"
         raise
 
 
-def use_log(connection: sqlite3.Connection, *, wait_seconds: float) -> None:
+def enable_wal(connection: sqlite3.Connection, *, wait_seconds: float) -> None:
     """Switch to the write-ahead log. SQLite does not wait for others here, as it does everywhere else."""
     deadline = time.monotonic() + wait_seconds
     while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
@@ -58,6 +58,6 @@ def translate_errors(path: Path, *, opening: bool = False) -> Iterator[None]:
             raise ConfigError(
                 f"{path} cannot be opened for writing ({exc}): check its rights and its directory's"
             ) from exc
-        if code in _PASSING:
+        if code in _TRANSIENT:
             raise Unavailable(f"{path}: {exc}") from exc
         raise

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 
-from gate.index.store import Held, Holder, Record
+from gate.index.store import EntryRecord, HeldContent, Holder
 
 COLUMNS = "entry, content, holders, body, ticket, duplicate_of, dead"
 Row = tuple[int, bytes, str, bytes, int, int, int]
@@ -20,13 +20,13 @@ def unsigned(number: int) -> int:
     return number + (1 << 64) if number < 0 else number
 
 
-def record_of(row: Row) -> Record:
+def record_of(row: Row) -> EntryRecord:
     entry, content, holders, body, ticket, duplicate_of, dead = row
-    held_by = tuple(Holder(*holder) for holder in json.loads(holders))
-    return Record(unsigned(entry), content, held_by, body, ticket, unsigned(duplicate_of), bool(dead))
+    parsed = tuple(Holder(*holder) for holder in json.loads(holders))
+    return EntryRecord(unsigned(entry), content, parsed, body, ticket, unsigned(duplicate_of), bool(dead))
 
 
-def records_of(connection: sqlite3.Connection, entries: Iterable[int]) -> dict[int, Record]:
+def records_of(connection: sqlite3.Connection, entries: Iterable[int]) -> dict[int, EntryRecord]:
     rows: Iterable[Row] = connection.execute(
         f"SELECT {COLUMNS} FROM entries WHERE entry IN (SELECT value FROM json_each(?))",  # noqa: S608
         (json.dumps(list(map(signed, entries))),),
@@ -34,11 +34,11 @@ def records_of(connection: sqlite3.Connection, entries: Iterable[int]) -> dict[i
     return {record.entry: record for record in map(record_of, rows)}
 
 
-def held_by(connection: sqlite3.Connection, document_id: str) -> tuple[Held, ...]:
+def contents_of(connection: sqlite3.Connection, document_id: str) -> tuple[HeldContent, ...]:
     rows = connection.execute(
         "SELECT content, version, answer, stamp FROM held WHERE document = ? ORDER BY place", (document_id,)
     )
-    return tuple(Held(content, version, answer, unsigned(stamp)) for content, version, answer, stamp in rows)
+    return tuple(HeldContent(content, version, answer, unsigned(stamp)) for content, version, answer, stamp in rows)
 
 
 def entry_of(connection: sqlite3.Connection, content: bytes) -> int | None:

@@ -1,4 +1,4 @@
-"""`gate.index.scan.Walk` of an index file: each batch is a short transaction of its own, by ranges of the keys."""
+"""The `gate.index.scan.Scan` of an index file: each batch is a short transaction of its own, by ranges of the keys."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gate.index.scan import BATCH, POSTINGS, Document, Triples, added
-from gate.index.sqlite.rows import COLUMNS, entry_of, held_by, record_of, records_of, signed, unsigned
-from gate.index.store import Keys, Record
+from gate.index.scan import BATCH, POSTINGS, Document, PostingRows, merge_contents
+from gate.index.sqlite.rows import COLUMNS, contents_of, entry_of, record_of, records_of, signed, unsigned
+from gate.index.store import EntryRecord, Keys
 
 if TYPE_CHECKING:
     from gate.index.sqlite.store import SqliteStore
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 
 _ENTRIES = f"SELECT {COLUMNS} FROM entries WHERE entry >= ? ORDER BY entry LIMIT ?"  # noqa: S608
-_ASTRAY = """
+_DANGLING = """
 SELECT entry, content FROM contents
 WHERE content > ? AND entry NOT IN (SELECT entry FROM entries) ORDER BY content LIMIT ?
 """
@@ -28,18 +28,18 @@ _POSTINGS = """
 SELECT key, number, entry, tag FROM postings WHERE (key, number) > (?, ?) ORDER BY key, number LIMIT ?
 """
 _MISSING = """
-SELECT asked.key FROM json_each(?) AS asked WHERE NOT EXISTS (
-    SELECT 1 FROM postings WHERE key = asked.value ->> 0 AND entry = asked.value ->> 1 AND tag = asked.value ->> 2)
+SELECT wanted.key FROM json_each(?) AS wanted WHERE NOT EXISTS (
+    SELECT 1 FROM postings WHERE key = wanted.value ->> 0 AND entry = wanted.value ->> 1 AND tag = wanted.value ->> 2)
 """
 _RESTORE = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
-_HOLD = """
+_ADD = """
 INSERT INTO held (document, content, place, stamp, version, answer)
 VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4, ?5)
 """
 
 
 class SqliteScan:
-    """A friend of the store: it works on its connection, a transaction at a time."""
+    """Works on the connection of a store, a transaction at a time."""
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class SqliteScan:
         with self._store._transaction("DEFERRED") as connection:
             return connection.execute(query, values).fetchall()
 
-    async def entries(self) -> AsyncIterator[Sequence[Record]]:
+    async def entries(self) -> AsyncIterator[Sequence[EntryRecord]]:
         first = LOWEST
         while found := self._rows(_ENTRIES, first, BATCH):
             yield list(map(record_of, found))
@@ -56,61 +56,61 @@ class SqliteScan:
                 break
             first = found[-1][0] + 1
         content = b""
-        while astray := self._rows(_ASTRAY, content, BATCH):
-            content = astray[-1][1]
-            yield [Record(unsigned(entry), content, (), b"", dead=True) for entry, content in astray]
+        while dangling := self._rows(_DANGLING, content, BATCH):
+            content = dangling[-1][1]
+            yield [EntryRecord(unsigned(entry), content, (), b"", dead=True) for entry, content in dangling]
 
     async def documents(self) -> AsyncIterator[Sequence[Document]]:
         last = ""
         while True:
             with self._store._transaction("DEFERRED") as connection:
                 names = [name for (name,) in connection.execute(_DOCUMENTS, (last, BATCH))]
-                found = [Document(name, held_by(connection, name)) for name in names]
+                found = [Document(name, contents_of(connection, name)) for name in names]
             if not found:
                 return
             yield found
             last = names[-1]
 
-    async def postings(self) -> AsyncIterator[Triples]:
+    async def postings(self) -> AsyncIterator[PostingRows]:
         key, number = LOWEST, 0
         while rows := self._rows(_POSTINGS, key, number, POSTINGS):
             key, number = rows[-1][:2]
             keys, _, entries, tags = np.array(rows, np.int64).T.astype(np.uint64)
             yield keys, entries, tags
 
-    async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> Triples:
+    async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> PostingRows:
         columns = (column.view(np.int64).tolist() for column in (keys, entries, tags))
-        asked = json.dumps(list(zip(*columns, strict=True)))
-        places = np.array([place for (place,) in self._rows(_MISSING, asked)], np.int64)
+        wanted = json.dumps(list(zip(*columns, strict=True)))
+        places = np.array([place for (place,) in self._rows(_MISSING, wanted)], np.int64)
         return keys[places], entries[places], tags[places]
 
-    async def restore(self, records: Sequence[Record]) -> list[Record]:
+    async def restore(self, records: Sequence[EntryRecord]) -> list[EntryRecord]:
         with self._store._transaction("IMMEDIATE") as connection:
             return [_restore(connection, record) for record in records]
 
     async def restore_documents(self, documents: Sequence[Document]) -> list[Document]:
         with self._store._transaction("IMMEDIATE") as connection:
-            for name, held in documents:
-                there = held_by(connection, name)
-                for one in added(there, held)[len(there) :]:
-                    connection.execute(_HOLD, (name, one.content, signed(one.stamp), one.version, one.answer))
-            return [Document(name, held_by(connection, name)) for name, _ in documents]
+            for document_id, contents in documents:
+                current = contents_of(connection, document_id)
+                for new in merge_contents(current, contents)[len(current) :]:
+                    connection.execute(_ADD, (document_id, new.content, signed(new.stamp), new.version, new.answer))
+            return [Document(document_id, contents_of(connection, document_id)) for document_id, _ in documents]
 
     async def pass_ticket(self, ticket: int) -> None:
         with self._store._transaction("IMMEDIATE") as connection:
             connection.execute("UPDATE counters SET value = MAX(value, ?) WHERE name = 'tickets'", (ticket,))
 
 
-def _restore(connection: sqlite3.Connection, record: Record) -> Record:
-    standing = entry_of(connection, record.content)
-    if standing is None:
-        standing = record.entry
+def _restore(connection: sqlite3.Connection, record: EntryRecord) -> EntryRecord:
+    existing = entry_of(connection, record.content)
+    if existing is None:
+        existing = record.entry
         connection.execute("INSERT INTO contents VALUES (?, ?)", (record.content, signed(record.entry)))
-    if standing == record.entry:
+    if existing == record.entry:
         fields = (signed(record.entry), record.content, json.dumps(record.holders, default=tuple), record.body)
         registration = (record.ticket, signed(record.duplicate_of), record.dead)
         connection.execute(_RESTORE, (*fields, *registration))
-    there = records_of(connection, [standing]).get(standing, record)
-    if there.content != record.content:
+    current = records_of(connection, [existing]).get(existing, record)
+    if current.content != record.content:
         raise ValueError(f"entry {record.entry} is in use; an entry's number is never used twice")
-    return there
+    return current

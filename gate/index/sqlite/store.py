@@ -33,13 +33,24 @@ from typing import Literal
 import numpy as np
 
 from gate.errors import ConfigError
-from gate.index.sqlite.connection import atomic, translate_errors, use_log
-from gate.index.sqlite.rows import entry_of, held_by, records_of, signed
+from gate.index.sqlite.connection import atomic, enable_wal, translate_errors
+from gate.index.sqlite.rows import contents_of, entry_of, records_of, signed
 from gate.index.sqlite.scan import SqliteScan
-from gate.index.store import VOID, Enrolment, Held, Holder, Keys, Memory, Postings, Record, Registration, Standing
+from gate.index.store import (
+    VOID,
+    AnswerUpdate,
+    ContentState,
+    EntryRecord,
+    HeldContent,
+    Holder,
+    Keys,
+    NewEntry,
+    Postings,
+    Registration,
+)
 
 FORMAT = 1
-BUSY_MILLISECONDS = 10_000  # a batch's transaction takes tens of milliseconds: beyond this, somebody hangs
+BUSY_MILLISECONDS = 10_000  # a batch's transaction takes tens of milliseconds: beyond this, another process hangs
 CACHE_KIBIBYTES = 65_536
 CHECKPOINT_PAGES = 16_384  # 64 MB of log: postings fall on random pages, and a rare checkpoint writes each page once
 
@@ -57,14 +68,14 @@ CREATE TABLE postings (key INTEGER NOT NULL, number INTEGER NOT NULL, entry INTE
 INSERT INTO counters VALUES ('tickets', 0), ('postings', 0);
 """
 
-_HOLD = """
+_ADD_CONTENT = """
 INSERT INTO held (document, content, place, stamp, version)
 VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4)
 """
-_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
+_RENEW_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
 _READ = """
-SELECT asked.key, postings.entry, postings.tag FROM json_each(?1) AS asked
-CROSS JOIN postings ON postings.key = asked.value AND postings.number > ?2 LIMIT ?3
+SELECT wanted.key, postings.entry, postings.tag FROM json_each(?1) AS wanted
+CROSS JOIN postings ON postings.key = wanted.value AND postings.number > ?2 LIMIT ?3
 """
 _READ_ONE = "SELECT ?, entry, tag FROM postings WHERE key = ? AND number > ? ORDER BY number LIMIT ?"
 _NOT_APPENDED = "SELECT entry FROM entries WHERE NOT appended AND entry IN (SELECT value FROM json_each(?))"
@@ -84,7 +95,7 @@ FROM (SELECT COUNT(*) AS size FROM postings GROUP BY key)
 
 
 class SqliteStore:
-    """`gate.index.store.Store` in a file. Threads may share it: a lock gives the connection to one at a time."""
+    """A `gate.index.store.Store` in a file. Threads may share it: a lock gives the connection to one at a time."""
 
     def __init__(
         self,
@@ -116,7 +127,7 @@ class SqliteStore:
         tables = {name for (name,) in run("SELECT name FROM sqlite_master")}
         if tables and "meta" not in tables:
             raise ConfigError(f"{self.path} is a SQLite file but not an index: name another file")
-        use_log(self._connection, wait_seconds=busy_milliseconds / 1000)
+        enable_wal(self._connection, wait_seconds=busy_milliseconds / 1000)
         run(f"PRAGMA synchronous = {sync}")
         run(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
         run(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
@@ -146,20 +157,20 @@ class SqliteStore:
         with self._lock, translate_errors(self.path), atomic(self._connection, kind) as connection:
             yield connection
 
-    async def enrol(self, wishes: Sequence[Enrolment]) -> list[Standing]:
+    async def register_content(self, new: Sequence[NewEntry]) -> list[ContentState]:
         with self._transaction("IMMEDIATE") as connection:
-            return [_enrol(connection, wish) for wish in wishes]
+            return [_register_content(connection, one) for one in new]
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        after, asked = since or 0, keys.view(np.int64).tolist()
+        after, wanted = since or 0, keys.view(np.int64).tolist()
         enough = 16 * len(keys) + 4 * self._limit  # more rows than that: a bucket is far too long to be fetched whole
         with self._transaction("DEFERRED") as connection:
             [(mark,)] = connection.execute("SELECT value FROM counters WHERE name = 'postings'")
-            rows = connection.execute(_READ, (json.dumps(asked), after, enough)).fetchall()
+            rows = connection.execute(_READ, (json.dumps(wanted), after, enough)).fetchall()
             if len(rows) == enough:
                 each = (
                     connection.execute(_READ_ONE, (place, key, after, self._limit + 1))
-                    for place, key in enumerate(asked)
+                    for place, key in enumerate(wanted)
                 )
                 rows = list(chain.from_iterable(each))
         found = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
@@ -170,7 +181,7 @@ class SqliteStore:
             found, counts = found[rank < self._limit], np.minimum(counts, self._limit)
         return Postings(counts, found[:, 1].astype(np.uint64), found[:, 2].astype(np.uint64), mark, capped)
 
-    async def records(self, entries: Sequence[int]) -> list[Record | None]:
+    async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._transaction("DEFERRED") as connection:
             found = records_of(connection, entries)
         return list(map(found.get, entries))
@@ -195,7 +206,7 @@ class SqliteStore:
             [(last,)] = connection.execute("SELECT value FROM counters WHERE name = 'tickets'")
         return int(last) - count + 1
 
-    async def register(self, registrations: Sequence[Registration]) -> list[Record | None]:
+    async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         if any(one.ticket and one.duplicate_of for one in registrations):
             raise ValueError("a registration is a ticket or a duplicate, not both")
         with self._transaction("IMMEDIATE") as connection:
@@ -205,54 +216,56 @@ class SqliteStore:
                 [(one.ticket, signed(one.duplicate_of), signed(one.entry)) for one in registrations],
             )
             found = records_of(connection, [one.entry for one in registrations])
-        standing = (found.get(one.entry) for one in registrations)
-        return [None if record is None or record.dead else record for record in standing]
+        records = (found.get(one.entry) for one in registrations)
+        return [None if record is None or record.dead else record for record in records]
 
-    async def remember(self, memories: Sequence[Memory]) -> list[bytes | None]:
+    async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
         with self._transaction("IMMEDIATE") as connection:
-            return [_remember(connection, *memory) for memory in memories]
+            return [_save_answer(connection, *update) for update in updates]
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         with self._transaction("DEFERRED") as connection:
             return [entry_of(connection, content) for content in contents]
 
-    async def documents(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+    async def documents(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
         with self._transaction("DEFERRED") as connection:
-            return [held_by(connection, document_id) for document_id in document_ids]
+            return [contents_of(connection, document_id) for document_id in document_ids]
 
-    async def recall(self, document_ids: Sequence[str]) -> list[tuple[Held, ...]]:
+    async def void_answers(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
         with self._transaction("IMMEDIATE") as connection:
             voided = [(VOID, document_id) for document_id in document_ids]
             connection.executemany("UPDATE held SET answer = ? WHERE document = ?", voided)
-            return [held_by(connection, document_id) for document_id in document_ids]
+            return [contents_of(connection, document_id) for document_id in document_ids]
 
-    async def disown(self, holdings: Sequence[tuple[int, str]]) -> list[Record | None]:
+    async def remove_holders(self, holdings: Sequence[tuple[int, str]]) -> list[EntryRecord | None]:
         with self._transaction("IMMEDIATE") as connection:
-            return [_disown(connection, entry, document_id) for entry, document_id in holdings]
+            return [_remove_holder(connection, entry, document_id) for entry, document_id in holdings]
 
-    async def bury(self, entries: Sequence[int]) -> list[Record | None]:
+    async def mark_dead(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._transaction("IMMEDIATE") as connection:
             numbers = [(signed(entry),) for entry in entries]
             connection.executemany("UPDATE entries SET dead = 1 WHERE entry = ?", numbers)
             found = records_of(connection, entries)
         return list(map(found.get, entries))
 
-    async def withdraw(self, keys: Keys, entries: Keys) -> None:
+    async def remove_postings(self, keys: Keys, entries: Keys) -> None:
         rows = zip(keys.view(np.int64).tolist(), entries.view(np.int64).tolist(), strict=True)
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany("DELETE FROM postings WHERE key = ? AND entry = ?", rows)
 
-    async def erase(self, entries: Sequence[int]) -> None:
+    async def delete_records(self, entries: Sequence[int]) -> None:
         numbers = [(signed(entry),) for entry in entries]
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany(_UNPOINT, numbers)
             connection.executemany("DELETE FROM entries WHERE entry = ? AND dead", numbers)
 
-    async def forget(self, holdings: Sequence[tuple[str, Sequence[Held]]]) -> list[bool]:
-        gone = [(document_id, one.content, signed(one.stamp)) for document_id, held in holdings for one in held]
+    async def remove_contents(self, holdings: Sequence[tuple[str, Sequence[HeldContent]]]) -> list[bool]:
+        gone = [
+            (document_id, held.content, signed(held.stamp)) for document_id, contents in holdings for held in contents
+        ]
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", gone)
-            return [not held_by(connection, document_id) for document_id, _ in holdings]
+            return [not contents_of(connection, document_id) for document_id, _ in holdings]
 
     def scan(self) -> SqliteScan:
         return SqliteScan(self)
@@ -274,25 +287,25 @@ class SqliteStore:
         }
 
 
-def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
-    document_id, version, content, entry, body, share = wish
+def _register_content(connection: sqlite3.Connection, new: NewEntry) -> ContentState:
+    document_id, version, content, entry, body, share = new
     run, number = connection.execute, signed(entry)
-    held = held_by(connection, document_id)
-    others = tuple(one.content for one in held if one.content != content)
-    mine = next((one for one in held if one.content == content), None)
+    contents = contents_of(connection, document_id)
+    others = tuple(one.content for one in contents if one.content != content)
+    held = next((one for one in contents if one.content == content), None)
     stamp = entry
-    if mine is None:
-        run(_HOLD, (document_id, content, number, version))
-    elif mine.answer:
-        return Standing(None, mine.answer, others, mine.stamp)
-    elif mine.answer == VOID:
-        run(_STAMP, (number, document_id, content))
+    if held is None:
+        run(_ADD_CONTENT, (document_id, content, number, version))
+    elif held.answer:
+        return ContentState(None, held.answer, others, held.stamp)
+    elif held.answer == VOID:
+        run(_RENEW_STAMP, (number, document_id, content))
     else:
-        stamp = mine.stamp
+        stamp = held.stamp
     holder = Holder(document_id, version)
-    standing = entry_of(connection, content)
-    if standing is None:
-        record = Record(entry, content, (holder,), body)
+    existing = entry_of(connection, content)
+    if existing is None:
+        record = EntryRecord(entry, content, (holder,), body)
         fields = (number, content, json.dumps(record.holders, default=tuple), body)
         try:
             run("INSERT INTO entries (entry, content, holders, body) VALUES (?, ?, ?, ?)", fields)
@@ -300,13 +313,13 @@ def _enrol(connection: sqlite3.Connection, wish: Enrolment) -> Standing:
             raise ValueError(f"entry {entry} is in use; an entry's number is never used twice") from exc
         run("INSERT INTO contents VALUES (?, ?)", (content, number))
     else:
-        record = records_of(connection, [standing])[standing]
+        record = records_of(connection, [existing])[existing]
         if share and not record.dead and all(one.document_id != document_id for one in record.holders):
-            record = _keep(connection, record._replace(holders=(*record.holders, holder)))
-    return Standing(record, None, others, stamp)
+            record = _update_holders(connection, record._replace(holders=(*record.holders, holder)))
+    return ContentState(record, None, others, stamp)
 
 
-def _remember(
+def _save_answer(
     connection: sqlite3.Connection,
     document_id: str,
     content: bytes,
@@ -314,27 +327,27 @@ def _remember(
     replacing: bytes | None,
     stamp: int | None,
 ) -> bytes | None:
-    kept = connection.execute(
+    saved = connection.execute(
         "UPDATE held SET answer = ?1 "
         "WHERE document = ?2 AND content = ?3 AND answer IS ?4 AND stamp = COALESCE(?5, stamp)",
         (answer, document_id, content, replacing, None if stamp is None else signed(stamp)),
     )
-    if kept.rowcount:
+    if saved.rowcount:
         return answer
     found = connection.execute("SELECT answer FROM held WHERE document = ? AND content = ?", (document_id, content))
     row: tuple[bytes | None] | None = found.fetchone()
     return row[0] if row else None
 
 
-def _disown(connection: sqlite3.Connection, entry: int, document_id: str) -> Record | None:
+def _remove_holder(connection: sqlite3.Connection, entry: int, document_id: str) -> EntryRecord | None:
     record = records_of(connection, [entry]).get(entry)
     if record is None or record.dead:
         return record
     left = tuple(holder for holder in record.holders if holder.document_id != document_id)
-    return _keep(connection, record._replace(holders=left or record.holders, dead=not left))
+    return _update_holders(connection, record._replace(holders=left or record.holders, dead=not left))
 
 
-def _keep(connection: sqlite3.Connection, record: Record) -> Record:
+def _update_holders(connection: sqlite3.Connection, record: EntryRecord) -> EntryRecord:
     row = (json.dumps(record.holders, default=tuple), record.dead, signed(record.entry))
     connection.execute("UPDATE entries SET holders = ?, dead = ? WHERE entry = ?", row)
     return record

@@ -1,11 +1,11 @@
-"""See that an index is whole. It may be done beside gates that work on the index, and stop anywhere.
+"""The audit: whether an index is whole. It may run beside gates that work on the index, and stop anywhere.
 
-What others are doing just now looks like a fault for a moment: a delete that has not cleared its entry yet, a document
-that was deleted while it was checked in. So whatever looks wrong is looked at again, after all the rest of its kind and
-a pause, and only what is wrong then too is called a fault (`gate.index.tools.findings`); how each is mended is in
-`gate.index.tools.repair`.
+What other processes are doing just now looks like a fault for a moment: a delete that has not cleared its entry yet, a
+document that was deleted while it was checked in. So what looks wrong is checked again, after all the rest of its kind
+and a pause, and only what is wrong then too is reported as a fault (`gate.index.tools.findings`); how each is repaired
+is in `gate.index.tools.repair`.
 
-Not at fault, but told: entries without a registration (of check-ins that go on now, or were never finished), copies of
+Noted, but no faults: entries without a registration (of check-ins that go on now, or were never finished), copies of
 what is gone (they are judged anew at their next check-in), documents that were never answered.
 """
 
@@ -22,13 +22,13 @@ from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.stored_verdict import decode_answer
 from gate.errors import Stale
-from gate.index.scan import Document, ScannableStore, Triples
-from gate.index.store import Held, Keys, Record
+from gate.index.scan import Document, PostingRows, ScannableStore
+from gate.index.store import EntryRecord, HeldContent, Keys
 from gate.index.tools.findings import Fault, Finding, Note, Report
-from gate.index.tools.repair import Mender
+from gate.index.tools.repair import Repairer
 from gate.model import Relation
 
-SUSPECTS = 4096  # that wait for their second look at most
+SUSPECTS = 4096  # that wait for their second check at most
 EXAMPLES = 10  # of each fault, for people
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ Progress = Callable[[str, int], None]
 
 
 async def no_pause() -> None:
-    """For an index that nobody else works on."""
+    """For an index that no other process works on."""
 
 
 async def audit(
@@ -49,16 +49,16 @@ async def audit(
     pause: Pause = no_pause,
     progress: Progress = lambda what, count: None,
 ) -> Report:
-    """Look at everything; with `fix`, mend what is wrong."""
+    """Check everything; with `fix`, repair what is wrong."""
     while True:
         work = _Audit(store, method, profile, fix=fix, pause=pause, progress=progress)
         try:
-            # In this order: what mending one part leaves behind is found in the next.
+            # In this order: what repairing one part leaves behind is found in the next.
             await work.entries()
             await work.documents()
             await work.postings()
         except Stale:
-            continue  # a generation of the index began or ended underneath
+            continue  # a generation of the index began or ended meanwhile
         return work.report
 
 
@@ -69,34 +69,34 @@ class _Audit:
         self.report = Report()
         self._store = store
         self._scan = store.scan()
-        self._mender = Mender(store, method)
+        self._repairer = Repairer(store, method)
         self._profile = profile
         self._fix = fix
         self._pause = pause
         self._progress = progress
 
-    async def _settle(
+    async def _check_twice(
         self,
         batches: AsyncIterator[T],
-        look: Callable[[T], Awaitable[list[Finding]]],
-        look_again: Callable[[Sequence[Finding]], Awaitable[list[Finding]]],
+        check: Callable[[T], Awaitable[list[Finding]]],
+        check_again: Callable[[Sequence[Finding]], Awaitable[list[Finding]]],
     ) -> None:
-        """Look at each batch, and again at what was suspicious."""
+        """Check each batch, and again what was suspicious."""
         suspects: dict[Finding, None] = {}
         async for batch in batches:
-            suspects.update(dict.fromkeys(await look(batch)))
+            suspects.update(dict.fromkeys(await check(batch)))
             if len(suspects) >= SUSPECTS:
-                await self._confirm(list(suspects), look_again)
+                await self._confirm(list(suspects), check_again)
                 suspects = {}
-        await self._confirm(list(suspects), look_again)
+        await self._confirm(list(suspects), check_again)
 
     async def _confirm(
-        self, suspects: list[Finding], look_again: Callable[[Sequence[Finding]], Awaitable[list[Finding]]]
+        self, suspects: list[Finding], check_again: Callable[[Sequence[Finding]], Awaitable[list[Finding]]]
     ) -> None:
         if not suspects:
             return
         await self._pause()
-        again = set(await look_again(suspects))
+        again = set(await check_again(suspects))
         found = [finding for finding in suspects if finding in again]
         by_fault: dict[Fault, list[Finding]] = defaultdict(list)
         for finding in found:
@@ -106,52 +106,51 @@ class _Audit:
             shown = self.report.examples[fault]
             shown += map(str, findings[: EXAMPLES - len(shown)])
             if self._fix:
-                await self._mender.mend(fault, findings)
-                self.report.mended[fault] += len(findings)
+                await self._repairer.repair(fault, findings)
+                self.report.repaired[fault] += len(findings)
 
-    def _looked_at(self, what: str, count: int) -> None:
-        self.report.looked_at[what] += count
-        self._progress(what, self.report.looked_at[what])
+    def _count_checked(self, what: str, count: int) -> None:
+        self.report.checked[what] += count
+        self._progress(what, self.report.checked[what])
 
     # Entries.
 
     async def entries(self) -> None:
         highest = 0
 
-        async def look(records: Sequence[Record]) -> list[Finding]:
+        async def check(records: Sequence[EntryRecord]) -> list[Finding]:
             nonlocal highest
-            self._looked_at("entries", len(records))
+            self._count_checked("entries", len(records))
             highest = max(highest, *(record.ticket for record in records), 0)
             await self._note_entries([record for record in records if not record.dead])
             return await self._wrong_entries(records)
 
-        await self._settle(self._scan.entries(), look, self._wrong_entries_still)
+        await self._check_twice(self._scan.entries(), check, self._recheck_entries)
         if await self._store.draw(0) <= highest:
             self.report.found[Fault.TICKETS] += 1
             if self._fix:
                 await self._scan.pass_ticket(highest)
-                self.report.mended[Fault.TICKETS] += 1
+                self.report.repaired[Fault.TICKETS] += 1
 
-    async def _note_entries(self, living: Sequence[Record]) -> None:
+    async def _note_entries(self, living: Sequence[EntryRecord]) -> None:
         self.report.notes[Note.WAITING] += sum(not record.registered for record in living)
         originals = {record.duplicate_of for record in living if record.duplicate_of}
-        there = await self._mender.living(originals)
-        gone = originals - there.keys()
+        gone = originals - (await self._repairer.living(originals)).keys()
         self.report.notes[Note.FREED] += sum(record.duplicate_of in gone for record in living)
 
-    async def _wrong_entries(self, records: Sequence[Record]) -> list[Finding]:
+    async def _wrong_entries(self, records: Sequence[EntryRecord]) -> list[Finding]:
         found = [Finding(Fault.UNFINISHED, one.entry, one.content) for one in records if one.dead]
         living = [record for record in records if not record.dead]
-        found += [Finding(Fault.BROKEN, one.entry, one.content) for one in living if not self._mender.is_whole(one)]
-        sound = [record for record in living if self._mender.is_whole(record)]
+        found += [Finding(Fault.BROKEN, one.entry, one.content) for one in living if not self._repairer.is_whole(one)]
+        sound = [record for record in living if self._repairer.is_whole(record)]
 
-        _, unlisted, _ = await self._scan.missing(*self._mender.postings_of([one for one in sound if one.ticket]))
+        _, unlisted, _ = await self._scan.missing(*self._repairer.postings_of([one for one in sound if one.ticket]))
         found += [Finding(Fault.UNLISTED, entry) for entry in np.unique(unlisted).tolist()]
 
-        led_to = await self._store.contents([record.content for record in sound])
+        pointers = await self._store.contents([record.content for record in sound])
         found += [
             Finding(Fault.UNREACHABLE, record.entry, record.content)
-            for record, entry in zip(sound, led_to, strict=True)
+            for record, entry in zip(sound, pointers, strict=True)
             if entry != record.entry
         ]
         holdings = [(holder.document_id, record) for record in sound for holder in record.holders]
@@ -163,70 +162,72 @@ class _Audit:
         ]
         return found
 
-    async def _wrong_entries_still(self, suspects: Sequence[Finding]) -> list[Finding]:
-        return await self._wrong_entries(await self._mender.records(suspects))
+    async def _recheck_entries(self, suspects: Sequence[Finding]) -> list[Finding]:
+        return await self._wrong_entries(await self._repairer.records(suspects))
 
     # Documents.
 
     async def documents(self) -> None:
-        async def look(documents: Sequence[Document]) -> list[Finding]:
-            self._looked_at("documents", len(documents))
-            self.report.notes[Note.UNANSWERED] += sum(not one.answer for _, held in documents for one in held)
+        async def check(documents: Sequence[Document]) -> list[Finding]:
+            self._count_checked("documents", len(documents))
+            self.report.notes[Note.UNANSWERED] += sum(not one.answer for _, contents in documents for one in contents)
             return await self._wrong_documents(documents)
 
-        async def look_again(suspects: Sequence[Finding]) -> list[Finding]:
+        async def check_again(suspects: Sequence[Finding]) -> list[Finding]:
             names = list(dict.fromkeys(finding.document_id for finding in suspects))
             held = await self._store.documents(names)
             return await self._wrong_documents(list(map(Document, names, held)))
 
-        await self._settle(self._scan.documents(), look, look_again)
+        await self._check_twice(self._scan.documents(), check, check_again)
 
     async def _wrong_documents(self, documents: Sequence[Document]) -> list[Finding]:
         """Documents that passed, and are not in the index for it. One that was refused, or taken back, need not be; and
         an empty one may be there in another's name."""
-        passed = [(name, one) for name, held in documents for one in held if _relation_passed(one)]
+        passed = [(name, held) for name, contents in documents for held in contents if _relation_passed(held)]
         entries = await self._store.contents([one.content for _, one in passed])
-        living = await self._mender.living({entry for entry in entries if entry})
+        living = await self._repairer.living({entry for entry in entries if entry})
         lost: list[Finding] = []
-        there: set[str] = set()
+        present: set[str] = set()
         for (document_id, one), entry in zip(passed, entries, strict=True):
             record = living.get(entry or 0)
             if _relation_passed(one) is Relation.EMPTY or (
                 record is not None and any(holder.document_id == document_id for holder in record.holders)
             ):
-                there.add(document_id)
+                present.add(document_id)
             else:
                 lost.append(Finding(Fault.LOST, content=one.content, document_id=document_id))
         if self._profile.revisions == "replace":
             # Earlier versions were taken out when a later one passed; that one is there, or about to be.
-            there |= {name for name, held in documents if not all(one.answer for one in held)}
-            lost = list({finding.document_id: finding for finding in lost if finding.document_id not in there}.values())
+            present |= {name for name, contents in documents if not all(held.answer for held in contents)}
+            lost = list(
+                {finding.document_id: finding for finding in lost if finding.document_id not in present}.values()
+            )
         return lost
 
     # Postings.
 
     async def postings(self) -> None:
-        async def look(batch: Triples) -> list[Finding]:
-            self._looked_at("postings", len(batch[0]))
+        async def check(batch: PostingRows) -> list[Finding]:
+            self._count_checked("postings", len(batch[0]))
             return await self._wrong_postings(*batch)
 
-        async def look_again(suspects: Sequence[Finding]) -> list[Finding]:
+        async def check_again(suspects: Sequence[Finding]) -> list[Finding]:
             columns = ([one.key for one in suspects], [one.entry for one in suspects], [one.tag for one in suspects])
             keys, entries, tags = (np.array(column, np.uint64) for column in columns)
             gone = _mixed(*await self._scan.missing(keys, entries, tags))
-            there = ~np.isin(_mixed(keys, entries, tags), gone)
-            return await self._wrong_postings(keys[there], entries[there], tags[there])
+            left = ~np.isin(_mixed(keys, entries, tags), gone)
+            return await self._wrong_postings(keys[left], entries[left], tags[left])
 
-        await self._settle(self._scan.postings(), look, look_again)
+        await self._check_twice(self._scan.postings(), check, check_again)
 
     async def _wrong_postings(self, keys: Keys, entries: Keys, tags: Keys) -> list[Finding]:
-        """Postings of nobody, of copies, and in buckets where their entry has none to be. A second tag in the right
-        bucket is left alone: it does no harm, and to withdraw it would take the right one away for a moment."""
+        """Postings of no entry, of copies, and in buckets where their entry should have none. A second tag in the
+        right bucket is left alone: it does no harm, and removing it would remove the right one for a moment."""
         numbers = np.unique(entries).tolist()
         records = dict(zip(numbers, await self._store.records(numbers), strict=True))
         known = [record for record in records.values() if record is not None and not record.dead]
-        owners = [one for one in known if not one.duplicate_of and self._mender.is_whole(one)]
-        due_keys, due_entries, _ = self._mender.postings_of(owners)
+        owners = [one for one in known if not one.duplicate_of and self._repairer.is_whole(one)]
+        due_keys, due_entries, _ = self._repairer.postings_of(owners)
         owned = _among(entries, [one.entry for one in owners])
         wrong = {
             Fault.ORPHANED: _among(entries, [entry for entry in numbers if records[entry] is None]),
@@ -240,7 +241,7 @@ class _Audit:
         ]
 
 
-def _relation_passed(held: Held) -> Relation | None:
+def _relation_passed(held: HeldContent) -> Relation | None:
     """The relation by which a document passed; None: it was refused, or has no answer."""
     answer = decode_answer(held.answer) if held.answer else None
     return None if answer is None or answer.similar else answer.relation
@@ -251,7 +252,7 @@ def _among(entries: Keys, some: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def _mixed(*columns: Keys) -> Keys:
-    """One number for each row, the same for equal rows only, but for a chance of one in 2^64."""
+    """One number for each row: equal for equal rows, and for others by a chance of one in 2^64."""
     mixed = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)

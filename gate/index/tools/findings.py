@@ -1,4 +1,4 @@
-"""What may be wrong with an index, and what is told of it."""
+"""What may be wrong with an index, and the report of it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Fault(StrEnum):
     UNFINISHED = "unfinished"  # an entry that died is still there
     BROKEN = "broken"  # the body of an entry is not whole
     UNLISTED = "unlisted"  # an entry is missing from some of its buckets
-    UNREACHABLE = "unreachable"  # a content does not lead to its entry
-    UNHELD = "unheld"  # a document does not know what it holds
+    UNREACHABLE = "unreachable"  # a content does not point to its entry
+    UNHELD = "unheld"  # a document's record lacks a content that it holds
     TICKETS = "tickets"  # the next ticket is not above all that are held
     LOST = "lost"  # a document passed, and has no entry
     ORPHANED = "orphaned"  # a posting of an entry that is gone
-    MISPLACED = "misplaced"  # a posting where its entry has none to be
+    MISPLACED = "misplaced"  # a posting where its entry should have none
     SPARE = "spare"  # a posting of a refused copy
 
 
@@ -34,7 +34,7 @@ class Note(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One fault, told so that it is the same at a second look."""
+    """One fault, so described that it is equal at a second check."""
 
     fault: Fault
     entry: int = 0
@@ -55,11 +55,11 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What was looked at, what was wrong, and what of it was mended."""
+    """What was checked, what was wrong, and what of it was repaired."""
 
-    looked_at: Counter[str] = field(default_factory=Counter)  # entries, documents, postings
+    checked: Counter[str] = field(default_factory=Counter)  # entries, documents, postings
     found: Counter[Fault] = field(default_factory=Counter)
-    mended: Counter[Fault] = field(default_factory=Counter)
+    repaired: Counter[Fault] = field(default_factory=Counter)
     notes: Counter[Note] = field(default_factory=Counter)
     examples: dict[Fault, list[str]] = field(default_factory=lambda: defaultdict(list))
 
@@ -71,4 +71,4 @@ class Report:
     @property
     def left(self) -> int:
         """How many of the problems are still there."""
-        return sum(count - self.mended[fault] for fault, count in self.problems.items())
+        return sum(count - self.repaired[fault] for fault, count in self.problems.items())

@@ -1,4 +1,4 @@
-"""Carry an index from one store to another, in a file of JSON Lines.
+"""Export and import: an index is carried from one store to another in a file of JSON Lines.
 
     {"format": "gate-index", "version": 1, "profile": "standard@1", "digest": "..."}
     {"type": "document", "document_id": "a", "held": [{"content": "...", "version": null, "answer": "...", ...}]}
@@ -7,7 +7,7 @@
 
 Numbers of entries and content ids are in hexadecimal digits, other bytes in base64. Postings are not in the file: they
 follow from the bodies. An index may be carried only to one in which bodies mean the same, and that is what the digest
-tells; the name of the profile, its thresholds and its store may differ.
+ensures; the name of the profile, its thresholds and its store may differ.
 
 Entries that are dead are left out, as if their deletion were finished. What is checked in or deleted while the export
 runs is in the file or not, a part of it maybe: `gate.index.tools.audit` mends that after the import.
@@ -26,9 +26,9 @@ from msgspec import Meta
 
 from gate.core.method_registry import Method
 from gate.errors import ConfigError
-from gate.index.protocol.deletion import postings_of
+from gate.index.protocol.postings import postings_of
 from gate.index.scan import Document, ScannableStore
-from gate.index.store import Held, Holder, Record
+from gate.index.store import EntryRecord, HeldContent, Holder
 
 FORMAT = "gate-index"
 VERSION = 1
@@ -62,12 +62,14 @@ class DocumentLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     def of(cls, document: Document) -> DocumentLine:
         held = tuple(
             HeldLine(content=one.content.hex(), version=one.version, answer=one.answer, stamp=f"{one.stamp:016x}")
-            for one in document.held
+            for one in document.contents
         )
         return cls(document_id=document.document_id, held=held)
 
     def document(self) -> Document:
-        held = (Held(bytes.fromhex(one.content), one.version, one.answer, int(one.stamp, 16)) for one in self.held)
+        held = (
+            HeldContent(bytes.fromhex(one.content), one.version, one.answer, int(one.stamp, 16)) for one in self.held
+        )
         return Document(self.document_id, tuple(held))
 
 
@@ -80,7 +82,7 @@ class EntryLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     duplicate_of: Number | None
 
     @classmethod
-    def of(cls, record: Record) -> EntryLine:
+    def of(cls, record: EntryRecord) -> EntryLine:
         return cls(
             entry=f"{record.entry:016x}",
             content=record.content.hex(),
@@ -90,8 +92,8 @@ class EntryLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
             duplicate_of=f"{record.duplicate_of:016x}" if record.duplicate_of else None,
         )
 
-    def record(self) -> Record:
-        return Record(
+    def record(self) -> EntryRecord:
+        return EntryRecord(
             int(self.entry, 16),
             bytes.fromhex(self.content),
             tuple(Holder(document_id, version) for document_id, version in self.holders),
@@ -183,7 +185,7 @@ async def restore(
 
     ConfigError: the store holds something else under the same name; nothing of that was changed.
     """
-    walk = store.scan()
+    scan = store.scan()
     file.readline(LONGEST_LINE)
     tickets, entries = array("Q"), array("Q")
     documents = done = 0
@@ -192,10 +194,10 @@ async def restore(
         records = [line.record() for line in batch if isinstance(line, EntryLine)]
         known = [line.document() for line in batch if isinstance(line, DocumentLine)]
         if records:
-            await walk.pass_ticket(max(record.ticket for record in records))
-            _same(records, await walk.restore(records), name)
+            await scan.pass_ticket(max(record.ticket for record in records))
+            _same(records, await scan.restore(records), name)
         if known:
-            _same(known, await walk.restore_documents(known), name)
+            _same(known, await scan.restore_documents(known), name)
         tickets.extend(record.ticket for record in records if record.ticket)
         entries.extend(record.entry for record in records if record.ticket)
         documents, done = documents + len(known), done + len(records)
@@ -241,7 +243,7 @@ def _check(line: EntryLine, method: Method, place: str) -> None:
         raise ConfigError(f"{place}: is an original and a copy at once: the file is damaged; export the index again")
 
 
-def _same(wanted: Sequence[Record | Document], stand: Sequence[Record | Document], name: str) -> None:
+def _same(wanted: Sequence[EntryRecord | Document], stand: Sequence[EntryRecord | Document], name: str) -> None:
     for one, stands in zip(wanted, stand, strict=True):
         if one != stands:
             what = one.document_id if isinstance(one, Document) else one.owner.document_id

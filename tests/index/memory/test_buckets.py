@@ -51,8 +51,8 @@ class LikeLists(RuleBasedStateMachine):
                 self.lists[key].append((entry, tag))
 
     @rule(entries=st.lists(st.tuples(KEYS, ENTRIES), max_size=6))
-    def withdraw(self, entries: list[tuple[int, int]]) -> None:
-        self.flat.withdraw(u64([key for key, _ in entries]), u64([entry for _, entry in entries]))
+    def remove(self, entries: list[tuple[int, int]]) -> None:
+        self.flat.remove(u64([key for key, _ in entries]), u64([entry for _, entry in entries]))
         for key, entry in entries:
             self.lists[key] = [posting for posting in self.lists[key] if posting[0] != entry]
 
@@ -73,9 +73,9 @@ class LikeLists(RuleBasedStateMachine):
             assert capped or set(new) <= set(postings) <= set(self.lists[key])
 
     @rule(keys=st.lists(KEYS, max_size=6), tag=TAGS, radius=st.integers(0, 2))
-    def answer(self, keys: list[int], tag: int, radius: int) -> None:
+    def probe(self, keys: list[int], tag: int, radius: int) -> None:
         asked = u64(keys)
-        found = self.flat.answer(asked, u64([tag] * len(keys)), np.full(len(keys), radius, np.uint8), None)
+        found = self.flat.probe(asked, u64([tag] * len(keys)), np.full(len(keys), radius, np.uint8), None)
         expected = [
             (probe, entry)
             for probe, key in enumerate(keys)
@@ -121,6 +121,6 @@ def test_entries_that_are_long_gone_are_forgotten() -> None:
     for first in range(1, 20_000, 1000):
         entries = np.arange(first, first + 1000, dtype=np.uint64)
         flat.append(keys, entries, keys)
-        flat.withdraw(keys, entries)
+        flat.remove(keys, entries)
     assert flat.info()["postings"] == 0
     assert len(flat._appended) < buckets.SMALL

@@ -227,7 +227,7 @@ def test_a_replay_of_a_new_document_does_not_find_itself_or_what_came_later(open
 def test_a_document_that_died_before_its_answer_was_kept_is_judged_by_its_ticket(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
     claim = desk.claim("A", "a")
-    desk.use(Fails(desk.store, "remember"))
+    desk.use(Fails(desk.store, "save_answers"))
     with pytest.raises(ConnectionError):
         now(desk.index.claim([claim]))
     desk.use(desk._opened)
@@ -239,7 +239,7 @@ def test_a_duplicate_sees_its_original_even_where_a_cap_hides_it(open_desk: Open
     desk = open_desk({"ab": 0.8})
     desk.check_in("S", "s")
     desk.check_in("A", "a")
-    desk.use(Fails(desk.store, "remember"))
+    desk.use(Fails(desk.store, "save_answers"))
     with pytest.raises(ConnectionError):
         now(desk.index.claim([desk.claim("B", "b")]))
     desk.use(desk._opened, limits=Limits(max_candidates=1))  # and the first candidate is a stranger
@@ -299,13 +299,13 @@ def test_a_new_document_costs_no_call_that_is_not_needed(open_desk: OpenDesk) ->
     store = Counting(desk.store)
     desk.use(store)
     desk.check_in("A", "a")
-    assert store.calls == {"enrol": 1, "read": 2, "append": 1, "draw": 1, "register": 1, "remember": 1}
+    assert store.calls == {"register_content": 1, "read": 2, "append": 1, "draw": 1, "register": 1, "save_answers": 1}
     store.calls.clear()
     desk.check_in("A", "a")
-    assert store.calls == {"enrol": 1}
+    assert store.calls == {"register_content": 1}
     store.calls.clear()
     desk.check_in("B", "a")
-    assert store.calls == {"enrol": 1, "remember": 1}
+    assert store.calls == {"register_content": 1, "save_answers": 1}
 
 
 def test_a_bulk_delete_costs_as_many_calls_as_a_single_one(open_desk: OpenDesk) -> None:
@@ -322,7 +322,7 @@ def test_a_bulk_delete_costs_as_many_calls_as_a_single_one(open_desk: OpenDesk) 
     assert store.calls == single
     store.calls.clear()
     desk.delete("X", "Y")
-    assert store.calls == {"recall": 1}
+    assert store.calls == {"void_answers": 1}
 
 
 def test_the_steps_may_run_in_an_event_loop_side_by_side(open_desk: OpenDesk) -> None:

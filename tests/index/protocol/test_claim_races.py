@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import pytest
 
-from gate.index.protocol.candidates import Reading, Sight
+from gate.index.protocol.candidates import CandidateSet
 from gate.index.protocol.claim import Index
-from gate.index.store import Record, Registration
+from gate.index.protocol.postings import BucketReading
+from gate.index.store import EntryRecord, Registration
 from tests.index.protocol_scenarios import Cast, Scene
 
 PAIR = Scene({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
@@ -105,50 +106,62 @@ def test_a_document_delivered_to_two_at_once_and_one_alike() -> None:
 
 
 class NobodyHelps(Index):
-    async def _help(self, waiting: dict[int, Record]) -> dict[int, Record | None]:
+    async def _help(self, unregistered: dict[int, EntryRecord]) -> dict[int, EntryRecord | None]:
         return {}
 
 
 class HelpsByHalf(Index):
     """Draws the ticket without completing the appends."""
 
-    async def _help(self, waiting: dict[int, Record]) -> dict[int, Record | None]:
-        if not waiting:
+    async def _help(self, unregistered: dict[int, EntryRecord]) -> dict[int, EntryRecord | None]:
+        if not unregistered:
             return {}
-        first = await self._store.draw(len(waiting))
-        wanted = [Registration(entry, ticket=first + n) for n, entry in enumerate(waiting)]
-        return dict(zip(waiting, await self._store.register(wanted), strict=True))
+        first = await self._store.draw(len(unregistered))
+        wanted = [Registration(entry, ticket=first + n) for n, entry in enumerate(unregistered)]
+        return dict(zip(unregistered, await self._store.register(wanted), strict=True))
 
 
 class ForgetsTheFirstRead(Index):
     """Reads only the tail, and does not carry the candidates of the first read."""
 
     async def _enter_and_reread(
-        self, entrants: dict[int, Record], holding: dict[int, Record], sights: dict[int, Sight], first: Reading
-    ) -> dict[int, Record]:
+        self,
+        entrants: dict[int, EntryRecord],
+        ticketed: dict[int, EntryRecord],
+        found: dict[int, CandidateSet],
+        first: BucketReading,
+    ) -> dict[int, EntryRecord]:
         for i in entrants:
-            sights.pop(i, None)
-        return await super()._enter_and_reread(entrants, holding, sights, first)
+            found.pop(i, None)
+        return await super()._enter_and_reread(entrants, ticketed, found, first)
 
 
 class LooksUpAndInserts(Index):
     """Does not read again."""
 
     async def _enter_and_reread(
-        self, entrants: dict[int, Record], holding: dict[int, Record], sights: dict[int, Sight], first: Reading
-    ) -> dict[int, Record]:
+        self,
+        entrants: dict[int, EntryRecord],
+        ticketed: dict[int, EntryRecord],
+        found: dict[int, CandidateSet],
+        first: BucketReading,
+    ) -> dict[int, EntryRecord]:
         records = list(entrants.values())
-        standing = await self._register(records, await self._append_and_draw(records))
-        return holding | {i: r for i, r in zip(entrants, standing, strict=True) if r is not None}
+        registered = await self._register(records, await self._append_and_draw(records))
+        return ticketed | {i: r for i, r in zip(entrants, registered, strict=True) if r is not None}
 
 
 class TrustsAnEarlyRead(Index):
     """Judges a document that was helped to its ticket by what was read while it enrolled."""
 
     async def _enter_and_reread(
-        self, entrants: dict[int, Record], holding: dict[int, Record], sights: dict[int, Sight], first: Reading
-    ) -> dict[int, Record]:
-        return holding | await super()._enter_and_reread(entrants, {}, sights, first)
+        self,
+        entrants: dict[int, EntryRecord],
+        ticketed: dict[int, EntryRecord],
+        found: dict[int, CandidateSet],
+        first: BucketReading,
+    ) -> dict[int, EntryRecord]:
+        return ticketed | await super()._enter_and_reread(entrants, {}, found, first)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.index.store import Enrolment
+from gate.index.store import NewEntry
 from gate.limits import Limits
 from tests.index.bucket_contract import u64
 from tests.index.claim_harness import Before, Fails, OpenDesk, desks, now
@@ -133,7 +133,7 @@ def test_postings_without_a_record_are_swept_wherever_they_are_met(open_desk: Op
 def test_what_is_left_of_a_deletion_is_cleared_by_whoever_meets_it(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
     desk.check_in("A", "a")
-    desk.use(Fails(desk.store, "withdraw"))
+    desk.use(Fails(desk.store, "remove_postings"))
     with pytest.raises(ConnectionError):
         desk.delete("A")
     desk.use(desk._opened)
@@ -153,9 +153,9 @@ def test_an_answer_from_before_a_delete_is_not_kept_for_a_delivery_after_it(open
         assert desk.check_in("B", "b").relation == "new"
         again = desk.claim("A", "a")
         entry = desk.new_entry_id(again.content)
-        now(store.enrol([Enrolment("A", None, again.content, entry, again.body)]))
+        now(store.register_content([NewEntry("A", None, again.content, entry, again.body)]))
 
-    desk.use(Before(store, "remember", meanwhile))
+    desk.use(Before(store, "save_answers", meanwhile))
     assert desk.check_in("A", "a").matches == ("B",)
     assert desk.check_in("A", "a").matches == ("B",)
     assert desk.check_in("B", "b").relation == "new"

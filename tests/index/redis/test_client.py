@@ -14,7 +14,7 @@ from gate.errors import ConfigError, Stale, Unavailable
 from gate.index.redis.client import CircuitState, RedisClient, close, load_script, translate_error
 from gate.index.redis.connect import make_client
 from gate.index.redis.layout import prefixes_of
-from gate.index.redis.store import DRAW
+from gate.index.redis.store import DRAW_TICKETS
 from gate.index.redis.url import RedisSettings, RetryPolicy
 from tests.support.servers import (
     RedisServer,
@@ -79,7 +79,7 @@ def over(url: str, use: Callable[[RedisClient], Awaitable[T]], observer: Recordi
 
 
 async def draw(link: RedisClient, view: bytes = VIEW) -> int:
-    [first] = await link.call(DRAW, (view, b"0", 1, 0), [(PREFIX, b"")])
+    [first] = await link.call(DRAW_TICKETS, (view, b"0", 1, 0), [(PREFIX, b"")])
     return int(first)
 
 
@@ -90,15 +90,15 @@ def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, observ
 
     first, second = over(server.url, twice, observer)
     assert first < second
-    assert (observer.round_trips, observer.failures, observer.circuits) == (["draw"] * 2, [], [])
+    assert (observer.round_trips, observer.failures, observer.circuits) == (["draw_tickets"] * 2, [], [])
 
 
 @pytest.mark.redis
 def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, observer: Recording) -> None:
     with cutting_proxy(server, chain([40, 60], repeat(None))) as url:
         assert over(url, draw, observer) > 0
-    assert observer.failures == [("draw", "unavailable")] * 2
-    assert observer.round_trips == ["draw"]
+    assert observer.failures == [("draw_tickets", "unavailable")] * 2
+    assert observer.round_trips == ["draw_tickets"]
     assert not observer.circuits
 
 
@@ -106,7 +106,7 @@ def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, obse
 def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, observer: Recording) -> None:
     with cutting_proxy(server, repeat(40)) as url, pytest.raises(Unavailable, match="does not answer"):
         over(url, draw, observer)
-    assert observer.failures == [("draw", "unavailable")] * (1 + QUICK.retries)
+    assert observer.failures == [("draw_tickets", "unavailable")] * (1 + QUICK.retries)
     assert not observer.round_trips
 
 
@@ -163,7 +163,7 @@ def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, obs
         assert await draw(link) > 0
 
     over(server.url, now_and_then, observer)
-    assert observer.failures == [("draw", "stale")] * 3 * QUICK.failures_to_open
+    assert observer.failures == [("draw_tickets", "stale")] * 3 * QUICK.failures_to_open
     assert not observer.circuits
 
 
@@ -176,7 +176,7 @@ def test_what_a_server_forgot_it_is_told_again(server: RedisServer, observer: Re
         await draw(link)
 
     over(server.url, flush_between, observer)
-    assert observer.round_trips == ["draw"] * 2
+    assert observer.round_trips == ["draw_tickets"] * 2
     assert not observer.failures
 
 
@@ -234,7 +234,7 @@ def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
 
 
 def test_every_script_says_what_it_takes_and_returns() -> None:
-    assert load_script("draw").source.count("-- Returns") == 2  # of the frame, and of the script
+    assert load_script("draw_tickets").source.count("-- Returns") == 2  # of the frame, and of the script
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,7 @@ class TestMeaning:
             views = cast("list[bytes]", client.keys(f"gate:{chosen.ref}:*:v"))
             for key in views:
                 client.set(key, "mine")
-            with pytest.raises(ConfigError, match="no index of this program's making"):
+            with pytest.raises(ConfigError, match="not an index of this program"):
                 open_gate(server.url, chosen)
             assert {client.get(key) for key in views} == {b"mine"}
 

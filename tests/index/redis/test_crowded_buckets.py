@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gate.core.method_registry import Room
 from gate.index.redis import store as module
-from gate.index.redis.buckets import Widths, answering, unpack
 from gate.index.redis.connect import open_store as open_redis
+from gate.index.redis.packing import Widths, matching, unpack
 from gate.index.redis.store import RedisStore
 from tests.index.scan_contract import Run, postings, u64
 
@@ -87,12 +87,12 @@ def test_entries_are_taken_out_of_a_bucket_and_of_its_overflow(
 ) -> None:
     store = open_store(4096)
     filled(store, run, 6)
-    run(store.withdraw(u64(KEY, KEY), u64(2, 5)))
+    run(store.remove_postings(u64(KEY, KEY), u64(2, 5)))
     assert met(store, run) == [1, 3, 4, 6]
-    run(store.withdraw(u64(KEY, KEY), u64(4, 6)))
+    run(store.remove_postings(u64(KEY, KEY), u64(4, 6)))
     run(store.append(u64(KEY), u64(7), u64(7)))
     assert met(store, run) == [1, 3, 7]
-    run(store.withdraw(u64(KEY, KEY, KEY), u64(1, 3, 7)))
+    run(store.remove_postings(u64(KEY, KEY, KEY), u64(1, 3, 7)))
     assert met(store, run) == []
     assert run(store.info())["buckets"] == 0
 
@@ -150,7 +150,7 @@ def test_answers_are_those_of_all_postings_that_are_close_enough(
     pieces = [rows.get(key, b"") for key in keys.tolist()]
     (which, entries, theirs), capped = unpack(pieces, widths.of(keys), limit)
     close = np.bitwise_count(theirs ^ tags[which]) <= radii[which]
-    found, owners, cut = answering(pieces, widths.of(keys), limit, tags, radii)
+    found, owners, cut = matching(pieces, widths.of(keys), limit, tags, radii)
     assert sorted(zip(found.tolist(), owners.tolist(), strict=True)) == sorted(
         zip(which[close].tolist(), entries[close].tolist(), strict=True)
     )
@@ -163,8 +163,8 @@ def test_answers_of_buckets_their_overflow_and_the_log_are_told_in_the_order_of_
     store = open_store(4096)
     filled(store, run, 5)
     keys, tags, radii = u64(KEY, KEY + 1, KEY), u64(1, 1, 4), np.array([1, 0, 0], np.uint8)
-    found = run(store.answer(keys, tags, radii))
+    found = run(store.probe(keys, tags, radii))
     assert (found.probes.tolist(), found.entries.tolist()) == ([0, 0, 0, 2], [1, 3, 5, 4])
     run(store.append(u64(KEY, KEY), u64(8, 9), u64(4, 2)))
-    later = run(store.answer(keys, tags, radii, since=found.mark))
+    later = run(store.probe(keys, tags, radii, since=found.mark))
     assert (later.probes.tolist(), later.entries.tolist()) == ([2], [8])

@@ -127,14 +127,14 @@ def test_a_delete_that_is_begun_again_still_knows_whom_it_let_go(
 ) -> None:
     gate.check_in([document(1)])
     store = gate.with_store(_itself)
-    forget = store.forget
+    forget = store.remove_contents
 
     async def forgotten_and_stale(holdings: Any) -> list[bool]:
-        monkeypatch.setattr(store, "forget", forget)
+        monkeypatch.setattr(store, "remove_contents", forget)
         await forget(holdings)
         raise Stale("the generations of the index changed; the batch is claimed again")
 
-    monkeypatch.setattr(store, "forget", forgotten_and_stale)
+    monkeypatch.setattr(store, "remove_contents", forgotten_and_stale)
     assert gate.delete(["d1"]) == [True]
     assert gate.explain(["d1"]) == [[]]
 
@@ -149,20 +149,20 @@ def test_buckets_that_were_read_while_the_view_changed_are_read_again(
     """The view is looked at before and after plain commands: it changes between the two."""
     gate.check_in([document(1)])
     store: Any = gate.with_store(_itself)
-    sent = store._link._pipeline
+    sent = store.shards.client._pipeline
 
     async def changing(commands: Any) -> Any:
         reading = [n for n, command in enumerate(commands) if command[0] == "HMGET"]
         if not reading:
             return await sent(commands)
-        monkeypatch.setattr(store._link, "_pipeline", sent)
+        monkeypatch.setattr(store.shards.client, "_pipeline", sent)
         before = await sent(commands[: reading[-1] + 1])
         client = Redis.from_url(server.url)
         await rotate(client, prefixes_of(f"gate:{name}@1"), now=1.0)
         await client.aclose()
         return before + await sent(commands[reading[-1] + 1 :])
 
-    monkeypatch.setattr(store._link, "_pipeline", changing)
+    monkeypatch.setattr(store.shards.client, "_pipeline", changing)
     with pytest.raises(Stale):
         gate.with_store(lambda store: store.read(np.array([5], np.uint64)))
 
@@ -246,7 +246,7 @@ def test_a_rotation_that_died_half_way_is_finished_by_the_next(
     gate.check_in([document(1)])
     rotated(server, name)
     gate.check_in([document(2)])
-    advance, done = generations_module._advance, 0
+    advance, done = generations_module._change_view, 0
 
     async def dying(*arguments: object) -> bool:
         nonlocal done
@@ -256,7 +256,7 @@ def test_a_rotation_that_died_half_way_is_finished_by_the_next(
         return await advance(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(generations_module, "_advance", dying)
+        patched.setattr(generations_module, "_change_view", dying)
         with pytest.raises(KeyboardInterrupt):
             rotated(server, name)
     assert gate.check_in([document(2, "copy")])[0].relation is Relation.EXACT

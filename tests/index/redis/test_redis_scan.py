@@ -40,10 +40,10 @@ def test_both_generations_are_walked_even_where_their_fields_have_one_name(
 ) -> None:
     store = open_store(4096)
     contents = [FIRST[:4] + b"%012d" % n for n in range(4)]  # all of one name
-    run(store.enrol([wish(f"d{n}", content, entry=n + 1) for n, content in enumerate(contents[:2])]))
+    run(store.register_content([wish(f"d{n}", content, entry=n + 1) for n, content in enumerate(contents[:2])]))
     run(store.append(u64(5), u64(1), u64(7)))
     run(store.rotate(now=time.time()))
-    run(store.enrol([wish(f"d{n}", content, entry=n + 1) for n, content in enumerate(contents[2:], 2)]))
+    run(store.register_content([wish(f"d{n}", content, entry=n + 1) for n, content in enumerate(contents[2:], 2)]))
     run(store.append(u64(5), u64(3), u64(7)))
     assert [record.content for record in records(store, run)] == contents
     assert [document.document_id for document in documents(store, run)] == ["d0", "d1", "d2", "d3"]

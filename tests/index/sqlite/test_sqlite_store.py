@@ -17,7 +17,7 @@ import pytest
 
 from gate.errors import ConfigError, Unavailable
 from gate.index.sqlite.store import FORMAT, SqliteStore
-from gate.index.store import Enrolment, Memory, Registration
+from gate.index.store import AnswerUpdate, NewEntry, Registration
 
 T = TypeVar("T")
 POSTINGS = 5
@@ -27,7 +27,7 @@ WORKER = """
 import sys
 import numpy as np
 from gate.index.sqlite.store import SqliteStore
-from gate.index.store import Enrolment, Memory, Registration
+from gate.index.store import NewEntry, AnswerUpdate, Registration
 
 def now(coroutine):
     try:
@@ -40,16 +40,16 @@ store = SqliteStore(path, digest="d", profile_ref="p@1")
 print("open", flush=True)
 for n in range(count):
     content, entry = n.to_bytes(16, "big"), worker * 1_000_000 + n + 1
-    [standing] = now(store.enrol([Enrolment(f"d{worker}-{n}", None, content, entry, content * 8)]))
-    print("enrolled", n, standing.record.entry, flush=True)
+    [state] = now(store.register_content([NewEntry(f"d{worker}-{n}", None, content, entry, content * 8)]))
+    print("enrolled", n, state.record.entry, flush=True)
     keys = np.arange(5, dtype=np.uint64) + np.uint64(n % 100 * 5)
     now(store.append(keys, np.full(5, entry, np.uint64), keys))
     print("appended", n, entry, flush=True)
     ticket = now(store.draw(1))
     print("drew", n, ticket, flush=True)
-    [record] = now(store.register([Registration(standing.record.entry, ticket=ticket)]))
+    [record] = now(store.register([Registration(state.record.entry, ticket=ticket)]))
     print("registered", n, record.ticket, flush=True)
-    now(store.remember([Memory(f"d{worker}-{n}", content, b"answer" * 50)]))
+    now(store.save_answers([AnswerUpdate(f"d{worker}-{n}", content, b"answer" * 50)]))
     print("remembered", n, 0, flush=True)
 now(store.close())
 """
@@ -68,8 +68,8 @@ def opened(path: Path, *, digest: str = "d", profile_ref: str = "p@1", busy_mill
     return SqliteStore(path, digest=digest, profile_ref=profile_ref, busy_milliseconds=busy_milliseconds)
 
 
-def wish(number: int) -> Enrolment:
-    return Enrolment(f"d{number}", "v", number.to_bytes(16, "big"), number, b"body")
+def wish(number: int) -> NewEntry:
+    return NewEntry(f"d{number}", "v", number.to_bytes(16, "big"), number, b"body")
 
 
 def worker(path: Path, number: int, count: int) -> subprocess.Popen[str]:
@@ -94,7 +94,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
 
 def test_an_index_that_is_opened_again_holds_what_it_held(path: Path) -> None:
     store = opened(path)
-    [before] = now(store.enrol([wish(1)]))
+    [before] = now(store.register_content([wish(1)]))
     now(store.append(np.array([5], np.uint64), np.array([1], np.uint64), np.array([9], np.uint64)))
     drawn = now(store.draw(10))
     now(store.close())
@@ -197,7 +197,7 @@ def test_processes_that_create_and_fill_one_file_together_agree(path: Path) -> N
 
 
 def test_a_read_does_not_wait_for_a_writer(store: SqliteStore, path: Path) -> None:
-    now(store.enrol([wish(1)]))
+    now(store.register_content([wish(1)]))
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     writer.execute("DELETE FROM contents")
@@ -212,14 +212,14 @@ def test_a_file_that_stays_locked_is_unavailable_and_works_again_afterwards(path
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(Unavailable, match="locked"):
-        now(store.enrol([wish(1)]))
+        now(store.register_content([wish(1)]))
     with pytest.raises(Unavailable, match="locked"):
         opened(path, busy_milliseconds=20)
     other.execute("ROLLBACK")
     other.close()
-    [standing] = now(store.enrol([wish(1)]))
-    assert standing.record is not None
-    assert standing.record.entry == 1
+    [state] = now(store.register_content([wish(1)]))
+    assert state.record is not None
+    assert state.record.entry == 1
     now(store.close())
 
 
@@ -229,20 +229,20 @@ def test_a_full_disk_is_unavailable_and_leaves_nothing_half_written(store: Sqlit
     with pytest.raises(Unavailable, match="full"):
         now(store.append(many, many, many))
     assert now(store.info())["postings"] == 0
-    [standing] = now(store.enrol([wish(1)]))
-    assert standing.record is not None
-    assert standing.record.entry == 1
+    [state] = now(store.register_content([wish(1)]))
+    assert state.record is not None
+    assert state.record.entry == 1
 
 
 def test_a_call_that_fails_half_way_leaves_no_trace(store: SqliteStore) -> None:
-    now(store.enrol([wish(1)]))
-    clash = Enrolment("d3", None, b"another content.", 1, b"")
+    now(store.register_content([wish(1)]))
+    clash = NewEntry("d3", None, b"another content.", 1, b"")
     with pytest.raises(ValueError, match="never used twice"):
-        now(store.enrol([wish(2), clash]))
+        now(store.register_content([wish(2), clash]))
     assert now(store.documents(["d2"]))[0] == ()
     assert now(store.records([2])) == [None]
     now(store.register([Registration(1, ticket=1)]))
-    assert now(store.remember([Memory("d1", wish(1).content, b"x")])) == [b"x"]
+    assert now(store.save_answers([AnswerUpdate("d1", wish(1).content, b"x")])) == [b"x"]
 
 
 @pytest.mark.parametrize(("sync", "level"), [("normal", 1), ("full", 2)])

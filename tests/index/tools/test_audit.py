@@ -14,12 +14,12 @@ import pytest
 from gate.api import Gate
 from gate.demo import LIGHTHOUSE
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.deletion import postings_of
+from gate.index.protocol.postings import postings_of
 from gate.index.redis.layout import encode_record, shards_of_entries
 from gate.index.redis.store import RedisStore
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
-from gate.index.store import Enrolment, Held
+from gate.index.store import HeldContent, NewEntry
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault, Note, Report
 from gate.model import CheckIn, Relation, Verdict
@@ -66,16 +66,16 @@ def test_a_whole_index_has_no_faults_and_is_counted(gate: Gate) -> None:
     before = [gate.check_in([document]) for document in corpus()]
     report = audited(gate, fix=True)
     assert report.found == {}
-    assert report.looked_at["documents"] == len({document.document_id for document in corpus()})
-    assert report.looked_at["entries"] > 20
-    assert report.looked_at["postings"] > 20 * report.looked_at["entries"] / 2
+    assert report.checked["documents"] == len({document.document_id for document in corpus()})
+    assert report.checked["entries"] > 20
+    assert report.checked["postings"] > 20 * report.checked["entries"] / 2
     assert [gate.check_in([document]) for document in corpus()] == before
 
 
 def test_a_posting_that_is_missing_is_appended_again(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
     keys, entries, _ = postings_of(gate.method, [record])
-    gate.with_store(lambda store: store.withdraw(keys, entries))
+    gate.with_store(lambda store: store.remove_postings(keys, entries))
     [missed] = gate.preview([NEAR])
     assert not missed.similar
     assert mended(gate) == {Fault.UNLISTED: 1}
@@ -85,7 +85,7 @@ def test_a_posting_that_is_missing_is_appended_again(gate: Gate) -> None:
 
 def test_one_missing_posting_of_many_is_found(gate: Gate) -> None:
     keys, entries, _ = postings_of(gate.method, [record_of(gate, "bread")])
-    gate.with_store(lambda store: store.withdraw(keys[-1:], entries[-1:]))
+    gate.with_store(lambda store: store.remove_postings(keys[-1:], entries[-1:]))
     assert mended(gate) == {Fault.UNLISTED: 1}
 
 
@@ -99,9 +99,11 @@ def test_a_posting_that_a_crowded_bucket_hides_is_not_missing(place: tuple[str, 
         crowd = [record_of(gate, f"s5-{n}").entry for n in range(8)]
         if isinstance(store, MemoryStore):
             store._buckets._limit = 4
+        elif isinstance(store, RedisStore):
+            store._reader._max_bucket = 4
         else:
             store._limit = 4
-        gate.with_store(lambda store: store.withdraw(keys[:1], u64(record.entry)))
+        gate.with_store(lambda store: store.remove_postings(keys[:1], u64(record.entry)))
         for entry in (*crowd, record.entry):
             gate.with_store(lambda store, entry=entry: store.append(keys[:1], u64(entry), tags[:1]))  # type: ignore[misc]
         assert dict(audited(gate).found) == {Fault.MISPLACED: len(crowd)}
@@ -144,8 +146,8 @@ def test_a_second_tag_in_the_right_bucket_is_left_alone(gate: Gate) -> None:
 
 def test_a_document_that_passed_and_lost_its_entry_is_judged_anew(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
-    gate.with_store(lambda store: store.bury([record.entry]))
-    gate.with_store(lambda store: store.erase([record.entry]))
+    gate.with_store(lambda store: store.mark_dead([record.entry]))
+    gate.with_store(lambda store: store.delete_records([record.entry]))
     found = mended(gate)
     assert found == {Fault.LOST: 1, Fault.ORPHANED: len(postings_of(gate.method, [record])[0])}
     assert audited(gate).notes[Note.FREED] == 1  # the near copy is a copy of nothing, until it comes again
@@ -156,8 +158,8 @@ def test_a_document_that_passed_and_lost_its_entry_is_judged_anew(gate: Gate) ->
 
 def test_a_deletion_that_stopped_half_way_is_finished(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
-    gate.with_store(lambda store: store.recall(["lighthouse-0"]))
-    gate.with_store(lambda store: store.disown([(record.entry, "lighthouse-0")]))
+    gate.with_store(lambda store: store.void_answers(["lighthouse-0"]))
+    gate.with_store(lambda store: store.remove_holders([(record.entry, "lighthouse-0")]))
     assert mended(gate) == {Fault.UNFINISHED: 1}
     assert gate.with_store(lambda store: store.records([record.entry])) == [None]
     keys, *_ = postings_of(gate.method, [record])
@@ -167,11 +169,11 @@ def test_a_deletion_that_stopped_half_way_is_finished(gate: Gate) -> None:
 
 def test_a_document_that_forgot_what_it_holds_is_told(gate: Gate) -> None:
     [held] = gate.with_store(lambda store: store.documents(["lighthouse-0"]))
-    gate.with_store(lambda store: store.forget([("lighthouse-0", held)]))
+    gate.with_store(lambda store: store.remove_contents([("lighthouse-0", held)]))
     assert mended(gate) == {Fault.UNHELD: 1}
     record = record_of(gate, "lighthouse-0")
     assert gate.with_store(lambda store: store.documents(["lighthouse-0"])) == [
-        (Held(record.content, None, None, record.entry),)
+        (HeldContent(record.content, None, None, record.entry),)
     ]
     [again] = gate.check_in(corpus()[:1])
     assert again.relation is Relation.NEW
@@ -189,7 +191,7 @@ def test_a_body_that_is_not_whole_takes_its_entry_out(gate: Gate) -> None:
     else:
         assert isinstance(store, RedisStore)
         name = (record.entry >> 32).to_bytes(4, "big")
-        key = store._prefixes[int(shards_of_entries(np.array([record.entry], np.uint64))[0])] + b"0r"
+        key = store.shards.prefixes[int(shards_of_entries(np.array([record.entry], np.uint64))[0])] + b"0r"
         cut = encode_record(record._replace(body=record.body[:-1]))
         assert gate.with_store(lambda _: _replaced(store, key, name, cut))
     found = mended(gate)
@@ -198,7 +200,7 @@ def test_a_body_that_is_not_whole_takes_its_entry_out(gate: Gate) -> None:
 
 
 async def _replaced(store: RedisStore, key: bytes, field: bytes, value: bytes) -> bool:
-    changed: int = await store._link.client.execute_command("HSET", key, field, value)
+    changed: int = await store.shards.library_client.execute_command("HSET", key, field, value)
     return changed == 0
 
 
@@ -260,8 +262,8 @@ def test_versions_that_later_ones_replaced_are_not_lost(place: tuple[str, str], 
         assert audited(gate).found == {}
         record = gate.with_store(lambda store: store.documents(["bread"]))[0][1]
         [entry] = gate.with_store(lambda store: store.contents([record.content]))
-        gate.with_store(lambda store: store.bury([entry or 0]))
-        gate.with_store(lambda store: store.erase([entry or 0]))
+        gate.with_store(lambda store: store.mark_dead([entry or 0]))
+        gate.with_store(lambda store: store.delete_records([entry or 0]))
         assert mended(gate)[Fault.LOST] == 1
 
 
@@ -275,7 +277,7 @@ def test_an_index_that_keeps_copies_too_is_whole(place: tuple[str, str], tmp_pat
 def test_what_was_begun_and_not_finished_is_told_and_no_fault(gate: Gate) -> None:
     claim = gate.signer.sign([NEAR]).claims[0]
     entry = int.from_bytes(claim.content[:4], "big") << 32 | 7
-    gate.with_store(lambda store: store.enrol([Enrolment("near", None, claim.content, entry, claim.body)]))
+    gate.with_store(lambda store: store.register_content([NewEntry("near", None, claim.content, entry, claim.body)]))
     report = audited(gate, fix=True)
     assert report.found == {}
     assert (report.notes[Note.WAITING], report.notes[Note.UNANSWERED]) == (1, 1)
@@ -285,10 +287,10 @@ def test_what_was_begun_and_not_finished_is_told_and_no_fault(gate: Gate) -> Non
 def test_what_heals_before_the_second_look_is_no_fault(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
     keys, entries, tags = postings_of(gate.method, [record])
-    gate.with_store(lambda store: store.recall(["bread"]))
+    gate.with_store(lambda store: store.void_answers(["bread"]))
     bread = record_of(gate, "bread")
-    gate.with_store(lambda store: store.disown([(bread.entry, "bread")]))
-    gate.with_store(lambda store: store.withdraw(keys, entries))
+    gate.with_store(lambda store: store.remove_holders([(bread.entry, "bread")]))
+    gate.with_store(lambda store: store.remove_postings(keys, entries))
 
     looked = []
 
@@ -296,8 +298,8 @@ def test_what_heals_before_the_second_look_is_no_fault(gate: Gate) -> None:
         looked.append(1)
         store = await_store
         await store.append(keys, entries, tags)
-        await store.withdraw(*postings_of(gate.method, [bread])[:2])
-        await store.erase([bread.entry])
+        await store.remove_postings(*postings_of(gate.method, [bread])[:2])
+        await store.delete_records([bread.entry])
 
     await_store: ScannableStore = gate.with_store(_itself)
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True, pause=others_work))
@@ -306,7 +308,7 @@ def test_what_heals_before_the_second_look_is_no_fault(gate: Gate) -> None:
 
 def test_examples_name_what_was_found(gate: Gate) -> None:
     [held] = gate.with_store(lambda store: store.documents(["bread"]))
-    gate.with_store(lambda store: store.forget([("bread", held[:1])]))
+    gate.with_store(lambda store: store.remove_contents([("bread", held[:1])]))
     report = audited(gate)
     [example] = report.examples[Fault.UNHELD]
     assert "document bread" in example
@@ -370,5 +372,5 @@ def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[s
         gate.check_in(corpus())
         report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True, progress=progress))
         assert report.problems == {}
-        assert report.looked_at["documents"] == len({document.document_id for document in corpus()})
+        assert report.checked["documents"] == len({document.document_id for document in corpus()})
         assert looked.count("postings") > 0

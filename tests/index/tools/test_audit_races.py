@@ -16,7 +16,7 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.index.memory.store import MemoryStore
 from gate.index.protocol.claim import Claim, Index
-from gate.index.protocol.deletion import postings_of
+from gate.index.protocol.postings import postings_of
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault, Report
 from gate.limits import Limits
@@ -174,7 +174,7 @@ def test_an_entry_that_is_deleted_while_it_is_mended_leaves_nothing_behind() -> 
     finished(world.check_in("a"))
     [record] = world.store._records.values()
     keys, entries, _ = postings_of(METHOD, [record])
-    finished(world.store.withdraw(keys, entries))
+    finished(world.store.remove_postings(keys, entries))
 
     class Late(Stepwise):
         async def append(self, *postings: Any) -> None:

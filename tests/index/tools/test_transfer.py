@@ -128,8 +128,8 @@ def test_a_deletion_that_stopped_half_way_is_not_carried_along(tmp_path: Path) -
     with open_gate("memory", "", tmp_path, profile) as gate:
         gate.check_in(corpus())
         record = record_of(gate, "lighthouse-0")
-        gate.with_store(lambda store: store.recall(["lighthouse-0"]))
-        gate.with_store(lambda store: store.disown([(record.entry, "lighthouse-0")]))
+        gate.with_store(lambda store: store.void_answers(["lighthouse-0"]))
+        gate.with_store(lambda store: store.remove_holders([(record.entry, "lighthouse-0")]))
         content = exported(gate)
     with open_gate("sqlite", "", tmp_path, profile) as gate:
         imported(gate, content)

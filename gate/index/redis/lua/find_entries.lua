@@ -1,8 +1,10 @@
 -- Find entries, by their content or by their life.
 --
+-- KEYS     prefixes of shards
+-- ARGV     view, generations (see run_on_shards.lua)
 -- items    name (4 bytes), and 12 bytes of a content or 4 bytes of a life
 --
--- The form of a record is told in enter.lua.
+-- The form of a record is in add_entries.lua.
 --
 -- Returns per item: '' if there is none, else {generation, field, record}.
 local function is(record, wanted)
@@ -15,12 +17,12 @@ local function search(name, wanted)
   for g = 1, #generations do
     local generation = sub(generations, g, g)
     local place, slot = name, 0
-    local record = redis.call('HGET', p .. generation .. 'r', place)
+    local record = redis.call('HGET', prefix .. generation .. 'r', place)
     while record do
       if is(record, wanted) then return {generation, place, record} end
       slot = slot + 1
       place = name .. string.char(slot)
-      record = redis.call('HGET', p .. generation .. 'r', place)
+      record = redis.call('HGET', prefix .. generation .. 'r', place)
     end
   end
   return ''
@@ -31,14 +33,14 @@ while more() do
   n = n + 1
   names[n], wanted[n], at = unpacked('<c4I3c0', items, at)
 end
-local found, where = standing('r', names)
+local found, where = lookup('r', names)
 for i = 1, n do
   if not found[i] then
-    answer[i] = ''
+    results[i] = ''
   elseif is(found[i], wanted[i]) then
-    answer[i] = {where[i] or current, names[i], found[i]}
+    results[i] = {where[i] or current, names[i], found[i]}
   else
-    answer[i] = search(names[i], wanted[i])
+    results[i] = search(names[i], wanted[i])
   end
 end
-return answer
+return results

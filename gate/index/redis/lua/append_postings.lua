@@ -1,20 +1,24 @@
 -- Append postings to buckets, each where it is not there yet.
 --
+-- KEYS     prefixes of shards
+-- ARGV     view, generations (see run_on_shards.lua)
 -- ARGV[3]  split  postings that a bucket has at most; the others go to its overflow, where they are not copied again
 -- ARGV[4]  log    how many appends to remember for tail reads
--- ARGV[5]  mode   'new': none of these entries has appended before, so nothing is searched
---                 'again': somebody may have been here already
+-- ARGV[5]  mode   'new': none of these entries was appended before, so nothing is searched
+--                 'again': some postings may be there already
 -- items    the size of a posting (a byte), and rows of key (4 bytes) and posting
-local buckets = p .. current .. 'b'
+--
+-- Returns 'OK'.
+local buckets = prefix .. current .. 'b'
 local split = tonumber(ARGV[3])
 
 local function overflow(name, posting)
-  redis.call('APPEND', p .. current .. 'o' .. name, posting)
-  redis.call('SADD', p .. 'h', current .. name)
+  redis.call('APPEND', prefix .. current .. 'o' .. name, posting)
+  redis.call('SADD', prefix .. 'h', current .. name)
 end
 
 local clock = redis.call('TIME')
-local seal = struct.pack('<d', clock[1] * 1000000 + clock[2]) -- tells this append from any other in its place
+local seal = struct.pack('<d', clock[1] * 1000000 + clock[2]) -- distinguishes this append from any other in its place
 local logged = 0
 while more() do
   local size, rows = byte(field()), field()
@@ -27,7 +31,7 @@ while more() do
   if ARGV[5] == 'again' then
     for i = 1, n do
       local name, posting = names[i], postings[i]
-      if not there(name, posting, size) then
+      if not has_posting(name, posting, size) then
         local bucket = redis.call('HGET', buckets, name) or ''
         if #bucket < full then
           redis.call('HSET', buckets, name, bucket .. posting)
@@ -51,11 +55,11 @@ while more() do
     end
     hset(buckets, written)
   end
-  logged = redis.call('RPUSH', p .. 'l', seal .. string.char(size) .. rows)
+  logged = redis.call('RPUSH', prefix .. 'l', seal .. string.char(size) .. rows)
 end
 local surplus = logged - ARGV[4]
 if surplus > 0 then
-  redis.call('LTRIM', p .. 'l', surplus, -1)
-  redis.call('INCRBY', p .. 'a', surplus)
+  redis.call('LTRIM', prefix .. 'l', surplus, -1)
+  redis.call('INCRBY', prefix .. 'a', surplus)
 end
 return 'OK'

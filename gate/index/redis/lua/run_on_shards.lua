@@ -1,20 +1,21 @@
--- What every script stands in: its text is the body of `work`, which is run for one shard after another.
+-- What every operation runs in: the text of its script takes the place of the marked line below, as the body of
+-- `operation`, which is called for one shard after another.
 --
 -- KEYS         prefixes of shards; every key that a script touches begins with one of them, and so lies in its slot.
 --              One server gets all shards of a batch in one call, a Cluster a call for each.
 -- ARGV[1]      view         the caller's view of the index; a caller with another one is refused
--- ARGV[2]      generations  the live ones, a byte each; the first is written to, all are looked in
--- ARGV[3..]    what a script takes beside; it says so
--- the last #KEYS of ARGV    items of each shard, one after another: a field that a script gives a width for is as it is,
---                           any other stands behind its length (3 bytes, little-endian)
+-- ARGV[2]      generations  the live ones, a byte each; the first is written to, all are read
+-- ARGV[3..]    what an operation takes beside; its header says so
+-- the last #KEYS of ARGV    items of each shard, one after another: a field that an operation gives a width for is as
+--                           it is, any other is behind its length (3 bytes, little-endian)
 --
--- Returns for each shard what the script returns.
+-- Returns for each shard what the operation returns.
 --
--- A call of Redis from Lua costs as much as reading several fields: what stands under many names is asked for, and
--- written, in one go, and only names that stand in one call twice are gone through one by one.
+-- A call of Redis from Lua costs as much as reading several fields: what is under many names is read, and written, at
+-- once, and only names that occur twice in a call are gone through one by one.
 --
 -- A prefix is never a key by itself: hence a master that is giving a slot of a Cluster away refuses every script for it
--- (ASK), and nobody follows. On the other side a script would miss, or write again, what has not been moved yet.
+-- (ASK), and no client follows. On the other side a script would miss, or write again, what has not been moved yet.
 for shard = 1, #KEYS do
   if redis.call('GET', KEYS[shard] .. 'v') ~= ARGV[1] then
     return redis.error_reply('STALE the index has another view')
@@ -24,7 +25,7 @@ end
 local unpacked, sub, byte = struct.unpack, string.sub, string.byte
 local generations = ARGV[2]
 local current = sub(generations, 1, 1)
-local p, items, at, answer -- of the shard at hand: prefix, items, place in them, and what to return
+local prefix, items, at, results -- of the current shard: prefix, items, place in them, and what to return
 
 local function more() return at <= #items end
 
@@ -58,12 +59,12 @@ local function hset(key, written)
   end
 end
 
--- The values under names of a kind, false where there is none, and the generations that they are of.
-local function standing(kind, names)
-  local found, where = hmget(p .. current .. kind, names), {}
+-- The values under names of a kind, false where there is none, and the older generations that they are of.
+local function lookup(kind, names)
+  local found, where = hmget(prefix .. current .. kind, names), {}
   for g = 2, #generations do
     local generation = sub(generations, g, g)
-    local older = hmget(p .. generation .. kind, names)
+    local older = hmget(prefix .. generation .. kind, names)
     for i = 1, #names do
       if older[i] and not found[i] then found[i], where[i] = older[i], generation end
     end
@@ -72,11 +73,11 @@ local function standing(kind, names)
 end
 
 -- Whether a posting is in its bucket, in any generation.
-local function there(key, posting, size)
+local function has_posting(key, posting, size)
   for g = 1, #generations do
     local generation = sub(generations, g, g)
     for _, bucket in ipairs({
-      redis.call('HGET', p .. generation .. 'b', key), redis.call('GET', p .. generation .. 'o' .. key)
+      redis.call('HGET', prefix .. generation .. 'b', key), redis.call('GET', prefix .. generation .. 'o' .. key)
     }) do
       local found = bucket and string.find(bucket, posting, 1, true)
       while found do
@@ -87,3 +88,16 @@ local function there(key, posting, size)
   end
   return false
 end
+
+local function operation()
+--@ operation
+end
+
+local replies = {}
+for shard = 1, #KEYS do
+  prefix, items, at, results = KEYS[shard], ARGV[#ARGV - #KEYS + shard], 1, {}
+  local reply, problem = operation()
+  if problem then return redis.error_reply(problem) end
+  replies[shard] = reply
+end
+return replies

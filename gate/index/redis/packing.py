@@ -4,7 +4,7 @@
     a posting   entry (8 bytes) | tag (as many bytes as its table needs)
     the log     seal (8 bytes) | size of a posting (1 byte) | key | posting | key | posting ...
 
-A shard of a key is told by the lowest bits of its bucket's number.
+The shard of a key is in the lowest bits of its bucket's number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gate.index.redis.layout import LARGEST_BUCKET, LARGEST_TABLE, SHARDS, by_sh
 from gate.index.store import Keys
 
 Numbers = NDArray[np.int64]
-Triples = tuple[Numbers, Keys, Keys]  # place of the key asked for, entry, tag
+Triples = tuple[Numbers, Keys, Keys]  # place of the key, entry, tag
 
 WIDEST_TAG = 8
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -57,8 +57,8 @@ def unpacked(numbers: NDArray[np.uint32]) -> Keys:
 
 
 class Split:
-    """Keys by shard: `parts` are the shards with the names of their buckets, `order` tells where each key stood before,
-    and `restored` brings the replies back there."""
+    """Keys by shard: `parts` are the shards with the names of their buckets, `order` has the place of each key before,
+    and `restored` brings the replies back to it."""
 
     def __init__(self, keys: Keys) -> None:
         order, bounds = by_shard(shards_of(keys))
@@ -71,9 +71,9 @@ class Split:
 
 
 def rows_by_shard(keys: Keys, entries: Keys, tags: Keys, widths: Numbers) -> dict[int, list[bytes]]:
-    """What `append` is told per shard: for each width in use, the size of a posting and the rows."""
+    """The items of append_postings.lua by shard: for each width in use, the size of a posting and the rows."""
     shards, numbers = shards_of(keys), packed(keys)
-    told: dict[int, list[bytes]] = defaultdict(list)
+    items: dict[int, list[bytes]] = defaultdict(list)
     for width in np.flatnonzero(np.bincount(widths)).tolist():
         chosen = np.flatnonzero(widths == width)
         order, bounds = by_shard(shards[chosen])
@@ -85,12 +85,12 @@ def rows_by_shard(keys: Keys, entries: Keys, tags: Keys, widths: Numbers) -> dic
         joined, size = rows.tobytes(), bytes([8 + width])
         for shard, (a, b) in enumerate(pairwise(((12 + width) * bounds).tolist())):
             if a < b:
-                told[shard] += [size, joined[a:b]]
-    return told
+                items[shard] += [size, joined[a:b]]
+    return items
 
 
 def entries_by_shard(keys: Keys, entries: Keys) -> Iterator[tuple[int, bytes]]:
-    """What `withdraw` is told per shard."""
+    """The items of remove_postings.lua by shard."""
     rows = np.empty((len(keys), 12), np.uint8)
     rows[:, :4] = packed(keys).view(np.uint8).reshape(-1, 4)
     rows[:, 4:] = entries.astype("<u8").view(np.uint8).reshape(-1, 8)
@@ -114,11 +114,11 @@ def unpack(pieces: Sequence[bytes], widths: Numbers, limit: int) -> tuple[Triple
     return (which, lanes[at], lanes[at + 8] & _MASKS[widths[which]]), capped
 
 
-def answering(
+def matching(
     pieces: Sequence[bytes], widths: Numbers, limit: int, tags: Keys, radii: NDArray[np.uint8]
 ) -> tuple[Numbers, Keys, NDArray[np.bool_]]:
-    """Of the postings that `unpack` would tell those whose tags are within the radius of their bucket's probe: place
-    and entry of each; and which buckets had more. The others, most of them, are never taken out of their bytes."""
+    """Of the postings that `unpack` would return those whose tags are within the radius of their bucket's probe: place
+    and entry of each; and which buckets had more. The others, most of them, are never unpacked."""
     lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
     counts = lengths // (8 + widths)
     capped = counts > limit
@@ -154,17 +154,17 @@ def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:
 
 
 def unpack_log(keys: Keys, logged: Sequence[bytes]) -> Triples:
-    """The postings of the log that stand under one of the keys; a key asked for twice gets them twice."""
+    """The postings of the log that are in one of the buckets; a key that is given twice gets them twice."""
     rows: dict[bytes, list[bytes]] = defaultdict(list)
     for item in logged:
         rows[item[8:9]].append(item[9:])
     columns = [unpack_rows(b"".join((size, *items))) for size, items in rows.items()]
-    stood, entries, tags = (np.concatenate(column) for column in zip(*columns, strict=True))
+    logged_keys, entries, tags = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    first = np.searchsorted(ordered, stood, side="left")
-    times = np.searchsorted(ordered, stood, side="right") - first
-    row = np.repeat(np.arange(len(stood)), times)
+    first = np.searchsorted(ordered, logged_keys, side="left")
+    times = np.searchsorted(ordered, logged_keys, side="right") - first
+    row = np.repeat(np.arange(len(logged_keys)), times)
     nth = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
     return order[first[row] + nth], entries[row], tags[row]
 
@@ -180,6 +180,6 @@ def by_key(keys: Keys, *parts: Triples) -> tuple[Numbers, Keys, Keys]:
 
 
 def repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
-    """Whether a posting may stand in one call twice."""
+    """Whether a posting may occur twice in one call."""
     mixed = np.sort((keys * _MIX ^ entries) * _MIX ^ tags)
     return bool((mixed[1:] == mixed[:-1]).any())

@@ -1,14 +1,16 @@
--- Remove dead entries, and close the gap among the contents that share their name.
+-- Delete the records of dead entries, and close the gap among the contents that share their name.
 --
+-- KEYS     prefixes of shards
+-- ARGV     view, generations (see run_on_shards.lua)
 -- items    name (4 bytes), life (4 bytes)
 --
--- Returns per item: 1 if it was removed, 0 if it was not there or is alive.
+-- Returns per item: 1 if it was deleted, 0 if it was not there or is alive.
 while more() do
   local name, life, removed
   name, life, at = unpacked('c4c4', items, at)
   removed = 0
   for g = 1, #generations do
-    local key = p .. sub(generations, g, g) .. 'r'
+    local key = prefix .. sub(generations, g, g) .. 'r'
     local places, place, target = {}, name, nil
     local record = redis.call('HGET', key, place)
     while record do
@@ -25,6 +27,6 @@ while more() do
       removed = 1
     end
   end
-  answer[#answer + 1] = removed
+  results[#results + 1] = removed
 end
-return answer
+return results

@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from gate.index.protocol.entry_ids import new_entry_id
+from gate.index.store import new_entry_id
 
 CONTENT = bytes(range(16))
 
 FORKING = """
 import os
-from gate.index.protocol.entry_ids import new_entry_id
+from gate.index.store import new_entry_id
 new_entry_id(bytes(16))
 reads, writes = os.pipe()
 if os.fork() == 0:

@@ -1,7 +1,7 @@
--- Change a view that is still the one the caller saw. It stands by itself, without the prelude.
+-- Change a view that is still the one the caller read. It runs by itself, without run_on_shards.lua.
 --
 -- KEYS[1]  the view of a shard
--- ARGV[1]  what was seen ('' if there was none)
+-- ARGV[1]  what was read ('' if there was none)
 -- ARGV[2]  what is wanted
 --
 -- Returns 1 if it was changed, 0 if it is something else by now.
