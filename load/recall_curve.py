@@ -36,14 +36,16 @@ def picture() -> str:
         "<title>Share of pairs found, by their resemblance</title>",
         *_axes(),
         f'<path d="M{_x(threshold)} {TOP}V{BOTTOM}" stroke="{GREY}" stroke-dasharray="4 4"/>',
-        _text(threshold, 4, f"threshold {threshold}", GREY, "end", -6),
+        _text(threshold + 0.008, 13, f"threshold {threshold}", GREY),
         _curve("standard", BLUE),
         _curve("simhash", ORANGE),
         *_points(CALLED_ALIKE, GREEN),
         *_points(SIMHASH, ORANGE),
-        _text(0.47, 72, "standard: brought together", BLUE, "end"),
-        _text(0.672, 44, "standard: called alike, measured", GREEN, "start"),
-        _text(0.86, 22, "simhash", ORANGE, "end"),
+        _text(0.315, 66, "standard:", BLUE),
+        _text(0.315, 60, "brought together", BLUE),
+        _text(0.7, 66, "standard:", GREEN),
+        _text(0.7, 60, "called alike", GREEN),
+        _text(0.79, 18, "simhash", ORANGE),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -59,7 +61,9 @@ def _axes() -> list[str]:
         label = f"{tenth / 10:.1f}"
         parts.append(f'<text x="{_x(tenth / 10)}" y="{BOTTOM + 22}" fill="{GREY}" text-anchor="middle">{label}</text>')
     middle = (LEFT + RIGHT) // 2
-    parts.append(f'<text x="{middle}" y="{BOTTOM + 48}" fill="{GREY}" text-anchor="middle">resemblance of a pair</text>')
+    parts.append(
+        f'<text x="{middle}" y="{BOTTOM + 48}" fill="{GREY}" text-anchor="middle">resemblance of a pair</text>'
+    )
     return parts
 
 
@@ -70,11 +74,13 @@ def _curve(profile: str, colour: str) -> str:
 
 
 def _points(measured: Sequence[tuple[float, float]], colour: str) -> list[str]:
-    return [f'<circle cx="{_x(at)}" cy="{_y(percent)}" r="5" fill="{colour}"/>' for at, percent in measured]
+    places = "L".join(f"{_x(at)} {_y(percent)}" for at, percent in measured)
+    line = f'<path d="M{places}" fill="none" stroke="{colour}" stroke-dasharray="2 4"/>'
+    return [line, *(f'<circle cx="{_x(at)}" cy="{_y(percent)}" r="5" fill="{colour}"/>' for at, percent in measured)]
 
 
-def _text(at: float, percent: float, words: str, colour: str, anchor: str, shift: int = 0) -> str:
-    return f'<text x="{_x(at) + shift}" y="{_y(percent)}" fill="{colour}" text-anchor="{anchor}">{words}</text>'
+def _text(at: float, percent: float, words: str, colour: str) -> str:
+    return f'<text x="{_x(at)}" y="{_y(percent)}" fill="{colour}">{words}</text>'
 
 
 def _x(resemblance: float) -> float:
