@@ -1,17 +1,19 @@
-"""Every metric and every log event: one method per thing that happened moves the one and writes the other.
+"""Every metric and every log event: one method per thing that happened updates the metric and writes the log line.
 
-Whole batches are told at once, and counted by label before a metric is touched: 0.6 us a document, where one call a
-document and metric would take 20. Labels are from closed sets, or bounded here. No method raises, none takes a text.
+Whole batches are recorded at once, and counted by label before a metric is touched: 0.6 us a document, where one call
+per document and metric would take 20. Label values are from closed sets, or bounded here. No method raises, and none
+takes a document's text.
 
     match rate = sum(rate(gate_verdicts_total{similar="true"}[5m])) / sum(rate(gate_verdicts_total[5m]))
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import threading
-from collections import Counter
+from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,24 +22,25 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from prometheus_client import CollectorRegistry, Gauge, Histogram
-from prometheus_client import Counter as Count
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from gate.logs import describe_error, get_logger
 from gate.model import Degraded, Verdict
 
-What = Literal["index", "broker"]
+Dependency = Literal["index", "broker"]
+DEPENDENCIES: tuple[Dependency, ...] = ("index", "broker")
 Stage = Literal["decode", "sign", "claim", "produce", "commit"]
 STAGES: tuple[Stage, ...] = ("decode", "sign", "claim", "produce", "commit")
 
-SOURCES = 50  # distinct sources that have a label of their own; whatever comes later is counted as "other"
+SOURCES = 50  # distinct sources that get a label value of their own; all later ones are counted as "other"
 SOURCE_CHARS = 100  # a longer one is no name, and every scrape would carry it
 OTHER, NO_SOURCE = "other", "none"
 
-_MOMENTS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-_AGES = (*_MOMENTS[2:], 300.0, 1800.0, 7200.0, 43200.0, 172800.0, 604800.0)  # a replayed archive waited for days
+# Upper bounds of histogram buckets.
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_LONG_SECONDS = (*_SECONDS[2:], 300.0, 1800.0, 7200.0, 43200.0, 172800.0, 604800.0)  # replayed archives are days old
 _DOCUMENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _CHARACTERS = (1e3, 4e3, 16e3, 64e3, 256e3, 1e6, 2e6, 4e6)
 _CANDIDATES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -45,87 +48,143 @@ _BITS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _RESEMBLANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 1.0)
 
 
-class _Histogram(Histogram):
-    """A histogram that takes a batch of values at once."""
+class _BatchHistogram(Histogram):
+    """A histogram that observes a batch of values at once."""
 
     def observe_all(self, values: NDArray[np.float64]) -> None:
         self._sum.inc(float(values.sum()))
-        places = np.searchsorted(self._upper_bounds, values)  # the first bound that is not below the value
-        counts = np.bincount(places)
-        for place in counts.nonzero()[0].tolist():
-            self._buckets[place].inc(int(counts[place]))
+        positions = np.searchsorted(self._upper_bounds, values)  # of the first bound that is not below the value
+        counts = np.bincount(positions)
+        for position in counts.nonzero()[0].tolist():
+            self._buckets[position].inc(int(counts[position]))
 
 
 class WorkerMetrics:
-    """What a worker tells of its work. Each has a registry, its own where none is given, so that many can live in one
-    process. In the workers of a supervisor the values live in files that the supervisor reads."""
+    """Metrics and log events of one worker, in a registry of its own unless one is given.
+
+    In the workers of a supervisor the values live in files, which the supervisor merges (prometheus_client's
+    multiprocess mode). Each gauge says how: most are summed over the workers that run. `gate_dependency_up` is the
+    minimum, since an operator must see that one worker cannot reach Redis while the others can; a mean or a maximum
+    would hide it. The values of a worker that ended are dropped from every gauge.
+    """
 
     def __init__(self, registry: CollectorRegistry | None = None, *, worker: str = "0") -> None:
         self.registry = registry if registry is not None else CollectorRegistry()
         self._worker = worker
         self._log = get_logger(worker=worker)
-        self._lock = threading.Lock()  # what is counted here comes from the event loop and from a thread that signs
+        self._lock = threading.Lock()  # the event loop and the thread that signs both record
         self._sources: dict[str | None, str] = {None: NO_SOURCE}
-        self._away: dict[What, int] = {}  # how often it was tried in vain
-        self._why: dict[What, set[tuple[str, str | None]]] = {}  # and what for
-        self._held: set[tuple[str, int]] = set()
+        self._retries: dict[Dependency, int] = {}  # failed attempts since the dependency went down
+        self._reasons: dict[Dependency, set[tuple[str, str | None]]] = {}  # and the distinct reasons of these
+        self._assigned: set[tuple[str, int]] = set()
         self._make_metrics()
 
     def _make_metrics(self) -> None:
-        def count(name: str, what: str, *labels: str) -> Count:
-            return Count(f"gate_{name}_total", what, labels, registry=self.registry)
+        def counter(name: str, help: str, *labels: str) -> Counter:
+            return Counter(f"gate_{name}_total", help, labels, registry=self.registry)
 
-        def level(name: str, what: str, *labels: str, mode: _Mode = "livesum") -> Gauge:
-            return Gauge(f"gate_{name}", what, labels, registry=self.registry, multiprocess_mode=mode)
+        def gauge(name: str, help: str, *labels: str, mode: _GaugeMode = "livesum") -> Gauge:
+            return Gauge(f"gate_{name}", help, labels, registry=self.registry, multiprocess_mode=mode)
 
-        def spread(name: str, what: str, *labels: str, buckets: Sequence[float]) -> _Histogram:
-            return _Histogram(f"gate_{name}", what, labels, registry=self.registry, buckets=buckets)
+        def histogram(name: str, help: str, *labels: str, buckets: Sequence[float]) -> _BatchHistogram:
+            return _BatchHistogram(f"gate_{name}", help, labels, registry=self.registry, buckets=buckets)
 
-        self._verdicts = count("verdicts", "Verdicts given.", "relation", "similar", "profile", "source")
-        self._age = spread("checkin_to_verdict_seconds", "From check-in to acknowledged verdict.", buckets=_AGES)
-        self._wait = spread("arrival_to_verdict_seconds", "From arrival at the worker to verdict.", buckets=_MOMENTS)
-        self._candidates = spread("candidates", "Candidates that a document was compared with.", buckets=_CANDIDATES)
-        self._distance = spread("match_distance_bits", "Distance to the best match, where told.", buckets=_BITS)
-        self._resemblance = spread(
-            "match_resemblance", "Resemblance of the best match, where told.", buckets=_RESEMBLANCES
+        self._verdicts = counter("verdicts", "Verdicts delivered.", "relation", "similar", "profile", "source")
+        self._end_to_end = histogram(
+            "end_to_end_latency_seconds",
+            "Time from the check-in (checked_in_at) to the verdict's acknowledgement by the broker.",
+            buckets=_LONG_SECONDS,
         )
-        self._degraded = count("degraded", "Verdicts that may know less than they should.", "reason")
-        self._dead = count("dead_letters", "Events that could not be judged.", "reason")
-        self._deleted = count("deletes", "Deletes carried out.", "known")
-        self._routed = count("routed", "Documents sent on to a topic of their own.", "to")
-
-        self._batch_documents = spread("batch_documents", "Documents in a batch.", buckets=_DOCUMENTS)
-        self._batch_characters = spread("batch_characters", "Characters in a batch.", buckets=_CHARACTERS)
-        self._stage = spread("stage_seconds", "What a stage took for a batch.", "stage", buckets=_MOMENTS)
-
-        self._lag = level(
-            "lag_records", "Records that wait in a partition.", "topic", "partition", mode="livemostrecent"
+        self._processing = histogram(
+            "processing_latency_seconds",
+            "Time from a check-in's arrival at the worker to its verdict's acknowledgement by the broker.",
+            buckets=_SECONDS,
         )
-        self._partitions = level("assigned_partitions", "Partitions that a worker holds.", "worker")
-        self._rebalances = count("rebalances", "Changes of the partitions held.", "kind")
-        self._away_now = level("away", "Workers that wait for something that does not answer.", "what")
-        self._away_seconds = count("away_seconds", "Time for which something did not answer.", "what")
-        self._retries = count("retries", "Tries in vain.", "what")
-        self._discarded = count("producers_discarded", "Producers thrown away after an error.", "reason")
-        self._fenced = count("fenced", "Producers that a newer owner of the partition shut out.")
-
-        self._round_trip = spread(
-            "index_round_trip_seconds", "Calls to Redis that succeeded.", "operation", buckets=_MOMENTS
+        self._candidates = histogram(
+            "candidates_per_document", "Candidates that a document was compared with.", buckets=_CANDIDATES
         )
-        self._failed = count("index_errors", "Calls to Redis that failed, each try of one.", "operation", "reason")
-        self._circuit = level("index_circuit_open", "Workers that let the index rest after failures.")
+        self._distance = histogram(
+            "match_distance_bits", "Distance to the best match, where the method computes one.", buckets=_BITS
+        )
+        self._resemblance = histogram(
+            "match_resemblance_ratio",
+            "Resemblance to the best match, from 0 to 1, where the method estimates one.",
+            buckets=_RESEMBLANCES,
+        )
+        self._degraded = counter(
+            "degraded_verdicts", "Verdicts that hit a limit or passed unchecked, once per reason.", "reason"
+        )
+        self._dead_letters = counter(
+            "dead_letters", "Records that could not be processed, sent to the dead-letter topic.", "reason"
+        )
+        self._deletes = counter("deletes", "Deletes applied, by whether the document id was in the index.", "known")
+        self._routed = counter(
+            "routed_documents", "Documents sent on to the accepted or the quarantine topic.", "destination"
+        )
 
-        self._build = level("build_info", "What runs.", "version", "python", mode="livemostrecent")
+        self._batch_documents = histogram("batch_documents", "Documents per batch.", buckets=_DOCUMENTS)
+        self._batch_characters = histogram("batch_characters", "Characters per batch.", buckets=_CHARACTERS)
+        self._stage = histogram("stage_duration_seconds", "Duration of a stage per batch.", "stage", buckets=_SECONDS)
+
+        self._lag = gauge(
+            "consumer_lag_records",
+            "Records of a partition after the last one that this group is done with.",
+            "topic",
+            "partition",
+            mode="livemostrecent",
+        )
+        self._partitions = gauge("assigned_partitions", "Partitions assigned to a worker.", "worker")
+        self._rebalances = counter(
+            "rebalances", "Rebalances that assigned partitions to a worker or revoked them.", "kind"
+        )
+        self._up = gauge(
+            "dependency_up",
+            "Whether a dependency answers: 1 up, 0 down for at least one worker.",
+            "dependency",
+            mode="livemin",
+        )
+        self._down_seconds = counter(
+            "dependency_down_seconds",
+            "Time for which a dependency was down, summed over workers; added when it is up again.",
+            "dependency",
+        )
+        self._retried = counter(
+            "dependency_retries", "Failed attempts to reach a dependency, each of which is retried.", "dependency"
+        )
+        self._discarded = counter(
+            "producers_discarded", "Kafka producers discarded after an error and replaced by a new one.", "reason"
+        )
+        self._fenced = counter("producers_fenced", "Kafka producers fenced by a newer owner of their partition.")
+
+        self._request_duration = histogram(
+            "index_request_duration_seconds",
+            "Duration of successful requests to Redis.",
+            "operation",
+            buckets=_SECONDS,
+        )
+        self._request_errors = counter(
+            "index_request_errors",
+            "Failed requests to Redis; each retry that fails counts again.",
+            "operation",
+            "reason",
+        )
+        self._circuit = gauge(
+            "index_circuit_breaker_open", "Workers whose circuit breaker rejects requests to Redis after failures."
+        )
+
+        self._build = gauge(
+            "build_info", "Always 1; the labels name the versions that run.", "version", "python", mode="livemostrecent"
+        )
         self._build.labels(_version(), platform.python_version()).set(1)
-        # A counter that is there from the beginning shows its first step in a rate.
+        # A counter that is exported from the start shows its first increment in a rate.
         for reason in Degraded:
             self._degraded.labels(reason.value)
         for known in ("true", "false"):
-            self._deleted.labels(known)
-        for what in ("index", "broker"):
-            self._away_now.labels(what).set(0)
-            self._away_seconds.labels(what)
-            self._retries.labels(what)
+            self._deletes.labels(known)
+        for dependency in DEPENDENCIES:
+            self._up.labels(dependency).set(1)
+            self._down_seconds.labels(dependency)
+            self._retried.labels(dependency)
         for kind in ("assigned", "revoked"):
             self._rebalances.labels(kind)
         for stage in STAGES:
@@ -133,42 +192,42 @@ class WorkerMetrics:
         self._partitions.labels(self._worker).set(0)
         self._circuit.set(0)
 
-    # A worker's life
+    # The worker and its partitions
 
     def log_started(self, **settings: object) -> None:
-        """Which settings it works with: names and numbers, no secrets."""
+        """Log the settings it works with: names and numbers, no secrets."""
         self._log.info("worker.started", version=_version(), pid=os.getpid(), **settings)
 
     def log_listening(self, host: str, port: int) -> None:
-        self._log.info("health.served", host=host, port=port)
+        self._log.info("health_server.started", host=host, port=port)
 
-    def log_stopping(self, reason: str) -> None:
-        self._log.info("worker.stopping", reason=reason)
+    def log_stop_requested(self, reason: str) -> None:
+        self._log.info("worker.stop_requested", reason=reason)
 
     def log_stopped(self) -> None:
         self._log.info("worker.stopped")
 
     def log_crashed(self, error: BaseException) -> None:
-        """A bug, or a setting that cannot work: what was not committed comes again."""
+        """An unexpected error, or a setting that cannot work. What was not committed is delivered again."""
         self._log.error("worker.crashed", **describe_error(error))
 
     def record_assigned(self, partitions: Sequence[tuple[str, int]]) -> None:
-        self._held.update(partitions)
-        self._moved("assigned", partitions)
+        self._assigned.update(partitions)
+        self._record_rebalance("assigned")
+        self._log.info("partitions.assigned", partitions=_named(partitions), total=len(self._assigned))
 
     def record_revoked(self, partitions: Sequence[tuple[str, int]]) -> None:
-        self._held.difference_update(partitions)
-        self._moved("revoked", partitions)
+        self._assigned.difference_update(partitions)
+        self._record_rebalance("revoked")
+        self._log.info("partitions.revoked", partitions=_named(partitions), total=len(self._assigned))
         for topic, partition in partitions:
             self.clear_lag(topic, partition)
 
-    def _moved(self, kind: str, partitions: Sequence[tuple[str, int]]) -> None:
+    def _record_rebalance(self, kind: str) -> None:
         self._rebalances.labels(kind).inc()
-        self._partitions.labels(self._worker).set(len(self._held))
-        named = sorted(f"{topic}[{partition}]" for topic, partition in partitions)
-        self._log.info(f"partitions.{kind}", partitions=named, held=len(self._held))
+        self._partitions.labels(self._worker).set(len(self._assigned))
 
-    # The work
+    # Batches and verdicts
 
     def record_verdicts(
         self,
@@ -178,23 +237,23 @@ class WorkerMetrics:
         arrived_at: Sequence[float],
         now: float,
     ) -> None:
-        """Verdicts that the broker has acknowledged. Times are Unix seconds; a clock that is ahead counts as now."""
+        """Count verdicts that the broker has acknowledged. Times are Unix seconds; one in the future counts as now."""
         if not verdicts:
             return
-        kinds = Counter([(one.relation, one.similar, one.profile, source) for one, source in zip(verdicts, sources)])
-        for (relation, similar, profile, source), number in kinds.items():
-            labels = (relation.value, "true" if similar else "false", profile, self._source(source))
+        by_labels = Tally([(v.relation, v.similar, v.profile, source) for v, source in zip(verdicts, sources)])
+        for (relation, similar, profile, source), number in by_labels.items():
+            labels = (relation.value, "true" if similar else "false", profile, self._source_label(source))
             self._verdicts.labels(*labels).inc(number)
-        _spread(self._candidates, [one.candidates for one in verdicts])
-        _spread(self._age, [now - at for at in checked_in_at if at is not None])
-        _spread(self._wait, [now - at for at in arrived_at])
-        if best := [one.matches[0] for one in verdicts if one.matches]:
-            _spread(self._distance, [match.distance for match in best if match.distance is not None])
-            _spread(self._resemblance, [match.resemblance for match in best if match.resemblance is not None])
-        for reason, number in Counter([reason for one in verdicts for reason in one.degraded]).items():
+        _observe(self._candidates, [verdict.candidates for verdict in verdicts])
+        _observe(self._end_to_end, [now - at for at in checked_in_at if at is not None])
+        _observe(self._processing, [now - at for at in arrived_at])
+        if best := [verdict.matches[0] for verdict in verdicts if verdict.matches]:
+            _observe(self._distance, [match.distance for match in best if match.distance is not None])
+            _observe(self._resemblance, [match.resemblance for match in best if match.resemblance is not None])
+        for reason, number in Tally([reason for verdict in verdicts for reason in verdict.degraded]).items():
             self._degraded.labels(str(reason)).inc(number)
 
-    def _source(self, source: str | None) -> str:
+    def _source_label(self, source: str | None) -> str:
         known = self._sources.get(source)
         if known is not None or source is None:
             return known or NO_SOURCE
@@ -205,62 +264,63 @@ class WorkerMetrics:
     def record_batch(self, documents: int, characters: int) -> None:
         self._batch_documents.observe(documents)
         self._batch_characters.observe(characters)
-        self._log.debug("batch.cut", documents=documents, characters=characters)
+        self._log.debug("batch.prepared", documents=documents, characters=characters)
 
-    def record_stage(self, name: str, seconds: float) -> None:
-        self._stage.labels(name).observe(seconds)
+    def record_stage(self, stage: Stage, seconds: float) -> None:
+        self._stage.labels(stage).observe(seconds)
 
     def record_dead_letters(self, reasons: Sequence[str]) -> None:
-        """The codes of the errors, one for each event."""
-        counts = Counter(reasons)
+        """Count records that cannot be processed. `reasons` holds the code of the error of each."""
+        counts = Tally(reasons)
         for reason, number in counts.items():
-            self._dead.labels(reason).inc(number)
+            self._dead_letters.labels(reason).inc(number)
         if counts:
-            self._log.warning("events.dead_lettered", reasons=dict(counts))
+            self._log.warning("records.dead_lettered", reasons=dict(counts))
 
     def record_deletes(self, known: int, unknown: int) -> None:
-        self._deleted.labels("true").inc(known)
-        self._deleted.labels("false").inc(unknown)
+        self._deletes.labels("true").inc(known)
+        self._deletes.labels("false").inc(unknown)
 
-    def record_routed(self, topic_kind: Literal["accepted", "quarantine"], count: int) -> None:
-        self._routed.labels(topic_kind).inc(count)
+    def record_routed(self, destination: Literal["accepted", "quarantine"], count: int) -> None:
+        self._routed.labels(destination).inc(count)
 
     def set_lag(self, topic: str, partition: int, records: int) -> None:
         self._lag.labels(topic, str(partition)).set(records)
 
     def clear_lag(self, topic: str, partition: int) -> None:
-        """Somebody else tells it from now on."""
+        """Stop exporting the lag of a partition: its new owner reports it."""
         labels = (topic, str(partition))
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # a value in a file cannot be removed; the latest told counts
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # a value in a file cannot be removed; the latest one counts
             self._lag.labels(*labels).set(0)
         else:
             self._lag.remove(*labels)
 
-    # What does not answer
+    # Dependencies
 
-    def record_failed_attempt(self, what: What, code: str, message: str | None = None) -> None:
-        """It was tried once more, in vain. The log has the first for each reason, and then ever fewer. The message is
-        that of one of the gate's own errors."""
+    def record_failed_attempt(self, dependency: Dependency, code: str, message: str | None = None) -> None:
+        """Count an attempt that failed and is retried. A new reason is logged at once, the same one again at retries
+        2, 4, 8 and so on. `message` is that of one of the gate's own errors."""
         with self._lock:
-            tries = self._away[what] = self._away.get(what, 0) + 1
-            reasons = self._why.setdefault(what, set())
+            retries = self._retries[dependency] = self._retries.get(dependency, 0) + 1
+            reasons = self._reasons.setdefault(dependency, set())
             is_new = (code, message) not in reasons
             reasons.add((code, message))
-        self._retries.labels(what).inc()
-        if tries == 1:
-            self._away_now.labels(what).set(1)
-        if tries & (tries - 1) == 0 or is_new:
-            self._log.warning(
-                f"{what}.away", code=code, tries=tries, **({} if message is None else {"message": message})
-            )
+        self._retried.labels(dependency).inc()
+        why = {} if message is None else {"message": message}
+        if retries == 1:
+            self._up.labels(dependency).set(0)
+            self._log.warning("dependency.went_down", dependency=dependency, retries=retries, code=code, **why)
+        elif retries & (retries - 1) == 0 or is_new:
+            self._log.warning("dependency.retry_failed", dependency=dependency, retries=retries, code=code, **why)
 
-    def record_recovery(self, what: What, seconds: float) -> None:
+    def record_recovery(self, dependency: Dependency, seconds: float) -> None:
+        """`seconds`: how long it was down."""
         with self._lock:
-            tries = self._away.pop(what, 0)
-            self._why.pop(what, None)
-        self._away_now.labels(what).set(0)
-        self._away_seconds.labels(what).inc(max(seconds, 0.0))
-        self._log.info(f"{what}.back", seconds=round(seconds, 3), tries=tries)
+            retries = self._retries.pop(dependency, 0)
+            self._reasons.pop(dependency, None)
+        self._up.labels(dependency).set(1)
+        self._down_seconds.labels(dependency).inc(max(seconds, 0.0))
+        self._log.info("dependency.came_up", dependency=dependency, down_seconds=round(seconds, 3), retries=retries)
 
     def record_producer_discarded(self, reason: str) -> None:
         self._discarded.labels(reason).inc()
@@ -270,26 +330,30 @@ class WorkerMetrics:
         self._fenced.inc()
         self._log.warning("producer.fenced", topic=topic, partition=partition)
 
-    # The index (gate.index.redis.client.ClientObserver)
+    # Requests to Redis (gate.index.redis.client.ClientObserver)
 
     def round_trip(self, operation: str, seconds: float) -> None:
-        self._round_trip.labels(operation).observe(seconds)
+        self._request_duration.labels(operation).observe(seconds)
 
     def failed(self, operation: str, reason: str) -> None:
-        self._failed.labels(operation, reason).inc()
-        self._log.debug("index.failed", operation=operation, reason=reason)
+        self._request_errors.labels(operation, reason).inc()
+        self._log.debug("index_request.failed", operation=operation, reason=reason)
 
     def circuit(self, state: int) -> None:
         self._circuit.set(state)
-        self._log.warning("circuit.opened" if state else "circuit.closed")
+        self._log.warning("circuit_breaker.opened" if state else "circuit_breaker.closed")
 
 
-_Mode = Literal["livesum", "livemax", "livemostrecent"]
+_GaugeMode = Literal["livemin", "livesum", "livemostrecent"]
 
 
-def _spread(histogram: _Histogram, values: Sequence[float]) -> None:
+def _observe(histogram: _BatchHistogram, values: Sequence[float]) -> None:
     if values:
         histogram.observe_all(np.maximum(np.array(values, dtype=np.float64), 0.0))
+
+
+def _named(partitions: Sequence[tuple[str, int]]) -> list[str]:
+    return sorted(f"{topic}[{partition}]" for topic, partition in partitions)
 
 
 def _version() -> str:
@@ -300,56 +364,70 @@ def _version() -> str:
 
 
 class SupervisorMetrics:
-    """What a supervisor tells of its workers."""
+    """Metrics and log events of the processes of workers, in a supervisor or in a single worker by itself."""
 
     def __init__(self, registry: CollectorRegistry, *, workers: int) -> None:
         self._log = get_logger()
-        self._wanted = Gauge("gate_workers_wanted", "Workers that there should be.", registry=registry)
-        self._wanted.set(workers)
-        self._running = Gauge("gate_workers_running", "Workers that there are.", registry=registry)
-        self._restarts = Count("gate_worker_restarts_total", "Workers begun again.", ["worker"], registry=registry)
+        self._desired = Gauge("gate_workers_desired", "Workers that should run.", registry=registry)
+        self._desired.set(workers)
+        self._running = Gauge("gate_workers_running", "Workers that run.", registry=registry)
+        self._restarts = Counter(
+            "gate_worker_restarts_total", "Restarts of a worker that had ended.", ["worker"], registry=registry
+        )
         for number in range(workers):
             self._restarts.labels(str(number))
 
-    def listening(self, host: str, port: int) -> None:
-        self._log.info("health.served", host=host, port=port)
+    def log_listening(self, host: str, port: int) -> None:
+        self._log.info("health_server.started", host=host, port=port)
 
-    def began(self, worker: int, pid: int, *, again: bool) -> None:
+    def record_start(self, worker: int, pid: int, *, is_restart: bool) -> None:
         self._running.inc()
-        if again:
+        if is_restart:
             self._restarts.labels(str(worker)).inc()
-        self._log.info("worker.restarted" if again else "worker.begun", worker=str(worker), pid=pid)
+        self._log.info("process.restarted" if is_restart else "process.started", worker=str(worker), pid=pid)
 
-    def ended(self, worker: int, code: int, *, seconds: float, next_seconds: float | None) -> None:
-        """`next_seconds`: when it begins again; None: it does not."""
+    def record_exit(
+        self, worker: int, exit_code: int, *, lived_seconds: float, restart_in_seconds: float | None
+    ) -> None:
+        """`restart_in_seconds` is None where the worker is not restarted."""
         self._running.dec()
-        log = self._log.info if code == 0 or next_seconds is None else self._log.error
-        wait = {} if next_seconds is None else {"next_seconds": round(next_seconds, 3)}
-        log("worker.ended", worker=str(worker), code=code, seconds=round(seconds, 3), **wait)
+        restart = {} if restart_in_seconds is None else {"restart_in_seconds": round(restart_in_seconds, 3)}
+        self._log.log(
+            logging.ERROR if exit_code != 0 and restart else logging.INFO,
+            "process.exited",
+            worker=str(worker),
+            exit_code=exit_code,
+            lived_seconds=round(lived_seconds, 3),
+            **restart,
+        )
 
-    def stopping(self, reason: str) -> None:
-        self._log.info("supervisor.stopping", reason=reason)
+    def log_stop_requested(self, reason: str) -> None:
+        self._log.info("supervisor.stop_requested", reason=reason)
 
-    def killed(self, worker: int, reason: str) -> None:
-        self._log.error("worker.killed", worker=str(worker), reason=reason)
+    def log_killed(self, worker: int, reason: str) -> None:
+        self._log.error("process.killed", worker=str(worker), reason=reason)
 
 
 class WorkerProcessCollector(Collector):
-    """CPU and memory of processes by worker, from /proc: the library's own collector knows one process only."""
+    """CPU, memory and start time of each worker's process, from /proc: the library's own collector knows one only."""
 
     def __init__(self, processes: Callable[[], Mapping[str, int]]) -> None:
         self._processes = processes
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        cpu = CounterMetricFamily("gate_worker_cpu_seconds", "CPU time that a worker has used.", labels=["worker"])
-        memory = GaugeMetricFamily("gate_worker_memory_bytes", "Memory that a worker holds.", labels=["worker"])
-        started = GaugeMetricFamily("gate_worker_start_time_seconds", "When a worker began.", labels=["worker"])
+        cpu = CounterMetricFamily("gate_worker_cpu_seconds", "User and system CPU time of a worker.", labels=["worker"])
+        memory = GaugeMetricFamily(
+            "gate_worker_resident_memory_bytes", "Resident memory of a worker.", labels=["worker"]
+        )
+        started = GaugeMetricFamily(
+            "gate_worker_start_time_seconds", "Unix time at which a worker's process started.", labels=["worker"]
+        )
         ticks, page, booted_at = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE"), _booted_at()
         for worker, pid in self._processes().items():
             try:
                 fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             except OSError:
-                continue  # it is gone, or this is no Linux
+                continue  # the process has ended, or this is not Linux
             cpu.add_metric([worker], (int(fields[11]) + int(fields[12])) / ticks)
             memory.add_metric([worker], int(fields[21]) * page)
             started.add_metric([worker], booted_at + int(fields[19]) / ticks)
@@ -358,7 +436,7 @@ class WorkerProcessCollector(Collector):
 
 @cache
 def _booted_at() -> int:
-    """Of the machine, in Unix seconds: the same number whoever asks and whenever, so that a start time stays put."""
+    """Unix time at which the machine booted, read once: a start time computed from it stays the same at each scrape."""
     for line in Path("/proc/stat").read_text().splitlines():
         if line.startswith("btime "):
             return int(line.split()[1])

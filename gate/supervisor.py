@@ -91,7 +91,7 @@ def run(
 async def _alone(work: Work, settings: object, server: ServerSettings) -> int:
     metrics, readiness = WorkerMetrics(), Readiness()
     metrics.registry.register(WorkerProcessCollector(lambda: {"0": os.getpid()}))
-    SupervisorMetrics(metrics.registry, workers=1).began(0, os.getpid(), again=False)
+    SupervisorMetrics(metrics.registry, workers=1).record_start(0, os.getpid(), is_restart=False)
     context = WorkerContext(number=0, metrics=metrics, readiness=readiness)
     if server.http_port is None:
         return await _work(work, settings, context)
@@ -196,7 +196,7 @@ class Supervisor:
                 port = opened.enter_context(
                     health_server(checks, host=self._server.http_host, port=self._server.http_port)
                 )
-                self._oversight.listening(self._server.http_host, port)
+                self._oversight.log_listening(self._server.http_host, port)
             resource_tracker.ensure_running()  # or the first worker would begin it, and so hear Ctrl-C again
             signals = opened.enter_context(_signals())
             opened.callback(self._kill_all, "the supervisor failed")
@@ -231,7 +231,7 @@ class Supervisor:
         theirs.close()
         worker.begun_at, worker.next_at = time.monotonic(), None
         worker.reasons = {Readiness.NEEDED: "starting"}
-        self._oversight.began(worker.number, worker.process.pid or 0, again=again)
+        self._oversight.record_start(worker.number, worker.process.pid or 0, is_restart=again)
 
     def _wait(self, signals: socket.socket) -> None:
         """Until something happens, or something is due."""
@@ -254,7 +254,7 @@ class Supervisor:
 
     def _stop(self, reason: str) -> None:
         """Tell everybody to finish what was begun. Nobody begins any more."""
-        self._oversight.stopping(reason)
+        self._oversight.log_stop_requested(reason)
         self._kill_at = time.monotonic() + self._drain_seconds + self._patience.margin_seconds
         for worker in self._workers:
             worker.next_at = None
@@ -291,7 +291,7 @@ class Supervisor:
                 wait = self._patience.wait_seconds(worker.failures) * random.uniform(0.8, 1.0)  # noqa: S311
                 worker.next_at = time.monotonic() + wait
             wait_seconds = None if worker.next_at is None else worker.next_at - time.monotonic()
-            self._oversight.ended(worker.number, code, seconds=lived, next_seconds=wait_seconds)
+            self._oversight.record_exit(worker.number, code, lived_seconds=lived, restart_in_seconds=wait_seconds)
             if code == WRONG and self._kill_at is None:
                 self._stop("a setting is wrong")
 
@@ -301,14 +301,14 @@ class Supervisor:
             self._kill_all("it did not stop in time")
         for worker in self._workers:
             if worker.process is not None and now - worker.pulse.value > self._patience.stuck_seconds:
-                self._oversight.killed(worker.number, "its event loop is stuck")
+                self._oversight.log_killed(worker.number, "its event loop is stuck")
                 worker.process.kill()
                 worker.pulse.value = now  # once is enough
 
     def _kill_all(self, reason: str) -> None:
         for worker in self._workers:
             if worker.process is not None:
-                self._oversight.killed(worker.number, reason)
+                self._oversight.log_killed(worker.number, reason)
                 worker.process.kill()
                 worker.process.join()
 

@@ -166,7 +166,7 @@ def _cpu_seconds(pid: int) -> float:
 
 def _stages(metrics: str, documents: int) -> dict[str, float]:
     """Microseconds a document in each stage, by the worker's own clock."""
-    found = re.findall(r'gate_stage_seconds_sum\{stage="(\w+)"\} (\S+)', metrics)
+    found = re.findall(r'gate_stage_duration_seconds_sum\{stage="(\w+)"\} (\S+)', metrics)
     return {stage: 1e6 * float(seconds) / documents for stage, seconds in found}
 
 

@@ -1,4 +1,4 @@
-"""Metrics and log events of a worker: what each thing that happens moves, and what bounds it."""
+"""Metrics and log events of a worker: what each call records, and what bounds labels and log lines."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def total(metrics: WorkerMetrics, name: str, **labels: str) -> float:
 
 
 def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-    """What was logged, before it was put into a form."""
+    """What was logged, before it was formatted."""
     return [record.msg for record in caplog.records if isinstance(record.msg, dict)]
 
 
-def test_the_match_rate_is_one_quotient_of_one_metric() -> None:
+def test_the_match_rate_is_a_ratio_of_one_metric() -> None:
     metrics = WorkerMetrics()
     judge(metrics, verdict(), verdict(Relation.NEAR), verdict(Relation.EXACT), verdict(Relation.REVISION))
     similar = total(metrics, "gate_verdicts_total", similar="true")
@@ -113,8 +113,8 @@ def test_a_batch_of_latencies_is_counted_as_one_by_one(ages: list[float]) -> Non
     batch.record_verdicts([verdict()] * len(ages), [None] * len(ages), times, times, NOW)
     one_by_one = WorkerMetrics()
     for at in times:
-        one_by_one._age.observe(max(NOW - at, 0.0))
-    name = "gate_checkin_to_verdict_seconds"
+        one_by_one._end_to_end.observe(max(NOW - at, 0.0))
+    name = "gate_end_to_end_latency_seconds"
     buckets = [float(bound) for bound in _bounds(batch, name)]
     assert bisect.bisect(buckets, 86400.0) < len(buckets) - 1  # a replayed archive fits in
     for bound in _bounds(batch, name):
@@ -131,8 +131,8 @@ def _bounds(metrics: WorkerMetrics, name: str) -> list[str]:
 def test_a_check_in_without_a_time_has_no_latency_from_check_in() -> None:
     metrics = WorkerMetrics()
     metrics.record_verdicts([verdict()], [None], [None], [NOW], NOW)
-    assert value(metrics, "gate_checkin_to_verdict_seconds_count") == 0
-    assert value(metrics, "gate_arrival_to_verdict_seconds_count") == 1
+    assert value(metrics, "gate_end_to_end_latency_seconds_count") == 0
+    assert value(metrics, "gate_processing_latency_seconds_count") == 1
 
 
 def test_the_best_match_is_measured_where_its_measures_are_known() -> None:
@@ -145,15 +145,15 @@ def test_the_best_match_is_measured_where_its_measures_are_known() -> None:
     )
     assert value(metrics, "gate_match_distance_bits_bucket", le="3.0") == 1
     assert value(metrics, "gate_match_distance_bits_bucket", le="2.0") == 0
-    assert value(metrics, "gate_match_resemblance_count") == 2
-    assert value(metrics, "gate_candidates_sum") == 6
+    assert value(metrics, "gate_match_resemblance_ratio_count") == 2
+    assert value(metrics, "gate_candidates_per_document_sum") == 6
 
 
 def test_degraded_verdicts_are_counted_by_reason_and_begin_at_zero() -> None:
     metrics = WorkerMetrics()
     judge(metrics, verdict(degraded=(Degraded.BUCKET_CAPPED, Degraded.MATCHES_CAPPED)), verdict())
-    assert value(metrics, "gate_degraded_total", reason="bucket_capped") == 1
-    assert value(metrics, "gate_degraded_total", reason="features_capped") == 0
+    assert value(metrics, "gate_degraded_verdicts_total", reason="bucket_capped") == 1
+    assert value(metrics, "gate_degraded_verdicts_total", reason="features_capped") == 0
 
 
 def test_dead_letters_are_counted_by_reason_and_logged_once_a_batch(caplog: pytest.LogCaptureFixture) -> None:
@@ -164,60 +164,73 @@ def test_dead_letters_are_counted_by_reason_and_logged_once_a_batch(caplog: pyte
     assert [event["reasons"] for event in events(caplog)] == [{"bad_json": 2, "too_large": 1}]
 
 
-def test_what_is_away_is_logged_ever_less_and_counted_each_time(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_failed_attempt_is_counted_and_ever_fewer_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "gate")
     metrics = WorkerMetrics()
     for _ in range(9):
         metrics.record_failed_attempt("index", "unavailable")
-    assert value(metrics, "gate_away", what="index") == 1
-    assert value(metrics, "gate_retries_total", what="index") == 9
+    assert value(metrics, "gate_dependency_up", dependency="index") == 0
+    assert value(metrics, "gate_dependency_retries_total", dependency="index") == 9
     metrics.record_recovery("index", 4.5)
-    assert value(metrics, "gate_away", what="index") == 0
-    assert value(metrics, "gate_away_seconds_total", what="index") == 4.5
-    told = [(event["event"], event["tries"]) for event in events(caplog)]
-    assert told == [("index.away", 1), ("index.away", 2), ("index.away", 4), ("index.away", 8), ("index.back", 9)]
+    assert value(metrics, "gate_dependency_up", dependency="index") == 1
+    assert value(metrics, "gate_dependency_down_seconds_total", dependency="index") == 4.5
+    assert {event["dependency"] for event in events(caplog)} == {"index"}
+    assert [(event["event"], event["retries"]) for event in events(caplog)] == [
+        ("dependency.went_down", 1),
+        ("dependency.retry_failed", 2),
+        ("dependency.retry_failed", 4),
+        ("dependency.retry_failed", 8),
+        ("dependency.came_up", 9),
+    ]
 
 
-def test_what_is_away_for_another_reason_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_dependency_is_up_until_an_attempt_fails_and_others_stay_up() -> None:
+    metrics = WorkerMetrics()
+    metrics.record_failed_attempt("broker", "timeout")
+    assert value(metrics, "gate_dependency_up", dependency="broker") == 0
+    assert value(metrics, "gate_dependency_up", dependency="index") == 1
+
+
+def test_another_reason_of_an_outage_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
     metrics = WorkerMetrics()
     for _ in range(5):
         metrics.record_failed_attempt("index", "unavailable", "Redis does not answer")
     for message in ("the index is gone: rebuild it", "Redis does not answer"):
         metrics.record_failed_attempt("index", "unavailable", message)
-    assert [(event["tries"], event["message"]) for event in events(caplog)][-2:] == [
+    assert [(event["retries"], event["message"]) for event in events(caplog)][-2:] == [
         (4, "Redis does not answer"),
         (6, "the index is gone: rebuild it"),
     ]
 
 
-def test_a_revoked_partition_has_no_lag_any_more() -> None:
+def test_the_lag_of_a_revoked_partition_is_no_longer_exported() -> None:
     metrics = WorkerMetrics(worker="2")
     metrics.record_assigned([("check-ins", 0), ("check-ins", 1)])
     metrics.set_lag("check-ins", 0, 17)
     metrics.set_lag("check-ins", 1, 4)
-    assert value(metrics, "gate_lag_records", topic="check-ins", partition="0") == 17
+    assert value(metrics, "gate_consumer_lag_records", topic="check-ins", partition="0") == 17
     metrics.record_revoked([("check-ins", 0)])
-    assert value(metrics, "gate_lag_records", topic="check-ins", partition="0") is None
-    assert value(metrics, "gate_lag_records", topic="check-ins", partition="1") == 4
+    assert value(metrics, "gate_consumer_lag_records", topic="check-ins", partition="0") is None
+    assert value(metrics, "gate_consumer_lag_records", topic="check-ins", partition="1") == 4
     assert value(metrics, "gate_assigned_partitions", worker="2") == 1
 
 
-def test_a_partition_whose_lag_nobody_told_can_be_revoked() -> None:
+def test_a_partition_without_a_reported_lag_can_be_revoked() -> None:
     metrics = WorkerMetrics()
     metrics.record_assigned([("check-ins", 0)])
     metrics.record_revoked([("check-ins", 0)])
     assert value(metrics, "gate_assigned_partitions", worker="0") == 0
 
 
-def test_the_link_to_redis_is_watched() -> None:
+def test_requests_to_redis_and_the_circuit_breaker_are_counted() -> None:
     metrics = WorkerMetrics()
     observer: ClientObserver = metrics
     observer.round_trip("read", 0.002)
     observer.failed("read", "unavailable")
     observer.circuit(CircuitState.OPEN)
-    assert value(metrics, "gate_index_round_trip_seconds_count", operation="read") == 1
-    assert value(metrics, "gate_index_errors_total", operation="read", reason="unavailable") == 1
-    assert value(metrics, "gate_index_circuit_open") == 1
+    assert value(metrics, "gate_index_request_duration_seconds_count", operation="read") == 1
+    assert value(metrics, "gate_index_request_errors_total", operation="read", reason="unavailable") == 1
+    assert value(metrics, "gate_index_circuit_breaker_open") == 1
 
 
 def test_stages_batches_deletes_routes_and_producers_are_counted() -> None:
@@ -228,35 +241,35 @@ def test_stages_batches_deletes_routes_and_producers_are_counted() -> None:
     metrics.record_routed("quarantine", 3)
     metrics.record_producer_discarded("timeout")
     metrics.record_producer_fenced("check-ins", 0)
-    assert value(metrics, "gate_stage_seconds_sum", stage="sign") == 0.2
+    assert value(metrics, "gate_stage_duration_seconds_sum", stage="sign") == 0.2
     assert value(metrics, "gate_batch_documents_sum") == 256
     assert value(metrics, "gate_deletes_total", known="false") == 1
-    assert value(metrics, "gate_routed_total", to="quarantine") == 3
+    assert value(metrics, "gate_routed_documents_total", destination="quarantine") == 3
     assert value(metrics, "gate_producers_discarded_total", reason="timeout") == 1
-    assert value(metrics, "gate_fenced_total") == 1
+    assert value(metrics, "gate_producers_fenced_total") == 1
 
 
-def test_every_metric_is_the_gates_and_says_what_it_is() -> None:
-    told = generate_latest(WorkerMetrics().registry).decode()
-    names = [line.split()[2] for line in told.splitlines() if line.startswith("# HELP")]
+def test_every_metric_has_the_prefix_gate_and_a_help_text() -> None:
+    page = generate_latest(WorkerMetrics().registry).decode()
+    names = [line.split()[2] for line in page.splitlines() if line.startswith("# HELP")]
     assert all(name.startswith("gate_") for name in names)
-    assert all(len(line.split()) > 3 for line in told.splitlines() if line.startswith("# HELP"))
-    assert 'gate_build_info{python="' in told
+    assert all(len(line.split()) > 3 for line in page.splitlines() if line.startswith("# HELP"))
+    assert 'gate_build_info{python="' in page
 
 
-def test_two_observers_share_nothing() -> None:
+def test_the_metrics_of_two_workers_share_nothing() -> None:
     one, other = WorkerMetrics(), WorkerMetrics()
     judge(one, verdict())
     assert total(one, "gate_verdicts_total") == 1
     assert total(other, "gate_verdicts_total") == 0
 
 
-def test_a_process_is_known_by_its_cpu_and_memory_and_a_dead_one_is_left_out() -> None:
+def test_cpu_memory_and_start_time_are_exported_for_processes_that_run() -> None:
     metrics = {
         metric.name: metric for metric in WorkerProcessCollector(lambda: {"0": os.getpid(), "1": 2**22 + 1}).collect()
     }
     assert [sample.labels["worker"] for sample in metrics["gate_worker_cpu_seconds"].samples] == ["0"]
-    [memory] = metrics["gate_worker_memory_bytes"].samples
+    [memory] = metrics["gate_worker_resident_memory_bytes"].samples
     assert memory.value > 10e6
     [started] = metrics["gate_worker_start_time_seconds"].samples
     assert 0 <= time.time() - started.value < 24 * 3600

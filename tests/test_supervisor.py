@@ -85,7 +85,7 @@ class Play:
 
     def start(self) -> None:
         """Wait until it serves its pages."""
-        self.port = self.event("health.served")["port"]
+        self.port = self.event("health_server.started")["port"]
 
 
 @contextmanager
@@ -112,15 +112,15 @@ def test_a_killed_worker_is_begun_again_and_its_counters_go_on() -> None:
         scene.until(lambda: scene.get("/readyz")[0] == 200)
         before = scene.metric("gate_verdicts_total")
         os.kill(victim, signal.SIGKILL)
-        assert scene.event("worker.ended", worker="1")["code"] == -signal.SIGKILL
+        assert scene.event("process.exited", worker="1")["exit_code"] == -signal.SIGKILL
         assert scene.event("worker.started", worker="1")["pid"] != victim
         assert scene.metric("gate_verdicts_total") >= before
         scene.until(lambda: scene.metric("gate_assigned_partitions", worker="1") == 1)
         scene.until(lambda: scene.get("/readyz")[0] == 200)
         assert scene.metric("gate_worker_restarts_total") == 1
-        assert scene.metric("gate_lag_records") == 14
+        assert scene.metric("gate_consumer_lag_records") == 14
         assert scene.metric("gate_workers_running") == 2
-        assert scene.metric("gate_worker_memory_bytes", worker="0") > 10e6
+        assert scene.metric("gate_worker_resident_memory_bytes", worker="0") > 10e6
         scene.process.terminate()
         assert scene.end() == 0
 
@@ -128,14 +128,25 @@ def test_a_killed_worker_is_begun_again_and_its_counters_go_on() -> None:
 def test_what_a_dead_worker_held_is_not_counted_and_what_it_did_is() -> None:
     with play("steady", "--backoff", "1000") as scene:
         victim = scene.event("worker.started", worker="1")["pid"]
-        scene.until(lambda: scene.metric("gate_lag_records") == 14)
+        scene.until(lambda: scene.metric("gate_consumer_lag_records") == 14)
         before = scene.metric("gate_verdicts_total")
         os.kill(victim, signal.SIGKILL)
-        scene.event("worker.ended", worker="1")
-        assert scene.metric("gate_lag_records") == 7
+        scene.event("process.exited", worker="1")
+        assert scene.metric("gate_consumer_lag_records") == 7
         assert scene.metric("gate_workers_running") == 1
         assert scene.metric("gate_verdicts_total") >= before
         assert scene.get("/readyz")[0] == 503
+
+
+def test_a_dependency_is_down_as_long_as_one_running_worker_cannot_reach_it() -> None:
+    with play("cut_off", "--backoff", "1000") as scene:
+        victim = scene.event("worker.started", worker="0")["pid"]
+        scene.until(lambda: scene.get("/readyz")[0] == 200)
+        assert scene.metric("gate_dependency_up", dependency="index") == 0
+        assert scene.metric("gate_dependency_up", dependency="broker") == 1
+        os.kill(victim, signal.SIGKILL)
+        scene.event("process.exited", worker="0")
+        assert scene.metric("gate_dependency_up", dependency="index") == 1
 
 
 def test_a_signal_to_the_supervisor_lets_every_worker_finish_what_it_has_begun() -> None:
@@ -145,16 +156,16 @@ def test_a_signal_to_the_supervisor_lets_every_worker_finish_what_it_has_begun()
         scene.process.terminate()
         assert scene.end() == 0
         assert {line["worker"] for line in scene.told("worker.stopped")} == {"0", "1"}
-        assert [line["code"] for line in scene.told("worker.ended")] == [0, 0]
+        assert [line["exit_code"] for line in scene.told("process.exited")] == [0, 0]
 
 
 def test_ctrl_c_which_everybody_hears_ends_workers_in_order_even_while_they_begin() -> None:
     with play("steady") as scene:
-        scene.event("worker.begun", worker="1")
+        scene.event("process.started", worker="1")
         os.killpg(scene.process.pid, signal.SIGINT)
         assert scene.end() == 0
-        assert scene.told("supervisor.stopping")[0]["reason"] == "SIGINT"
-        assert scene.told("worker.killed") == []
+        assert scene.told("supervisor.stop_requested")[0]["reason"] == "SIGINT"
+        assert scene.told("process.killed") == []
 
 
 def test_a_worker_that_does_not_stop_in_time_is_killed() -> None:
@@ -162,21 +173,21 @@ def test_a_worker_that_does_not_stop_in_time_is_killed() -> None:
         scene.until(lambda: scene.get("/readyz")[0] == 200)
         scene.process.terminate()
         assert scene.end() == 1
-        assert {line["worker"] for line in scene.told("worker.killed")} == {"0", "1"}
+        assert {line["worker"] for line in scene.told("process.killed")} == {"0", "1"}
 
 
 def test_who_asks_twice_does_not_wait_for_the_drain() -> None:
     with play("deaf", "--drain", "1000") as scene:
         scene.until(lambda: scene.get("/readyz")[0] == 200)
         scene.process.send_signal(signal.SIGINT)
-        scene.event("supervisor.stopping")
+        scene.event("supervisor.stop_requested")
         scene.process.send_signal(signal.SIGINT)
         assert scene.end() == 1
 
 
 def test_a_worker_that_dies_at_once_is_begun_ever_later_and_its_error_quotes_nothing() -> None:
     with play("dies") as scene:
-        waits = [scene.event("worker.ended", worker="0")["next_seconds"] for _ in range(4)]
+        waits = [scene.event("process.exited", worker="0")["restart_in_seconds"] for _ in range(4)]
         for wait, longest in zip(waits, [0.05, 0.1, 0.2, 0.4], strict=True):
             assert longest * 0.75 < wait <= longest
         assert scene.metric("gate_worker_restarts_total", worker="0") >= 3
@@ -193,7 +204,7 @@ def test_a_wrong_setting_ends_everybody() -> None:
     with play("wrong") as scene:
         assert scene.end() == 2
         assert scene.told("worker.crashed")[0]["message"] == "index: made with another profile; name that one"
-        assert scene.told("worker.restarted") == []
+        assert scene.told("process.restarted") == []
 
 
 def test_a_stuck_worker_is_killed_and_begun_again(tmp_path: Path) -> None:
@@ -201,13 +212,13 @@ def test_a_stuck_worker_is_killed_and_begun_again(tmp_path: Path) -> None:
         scene.until(lambda: scene.get("/readyz")[0] == 200)
         scene.process.terminate()
         assert scene.end() == 0
-        assert {line["worker"] for line in scene.told("worker.killed")} == {"0", "1"}
+        assert {line["worker"] for line in scene.told("process.killed")} == {"0", "1"}
 
 
 def test_a_worker_that_somebody_else_told_to_stop_is_begun_again() -> None:
     with play("steady") as scene:
         os.kill(scene.event("worker.started", worker="0")["pid"], signal.SIGTERM)
-        assert scene.event("worker.ended")["code"] == 0
+        assert scene.event("process.exited")["exit_code"] == 0
         scene.event("worker.started", worker="0")
 
 
@@ -230,7 +241,7 @@ def is_running(pid: int) -> bool:
 
 def test_readiness_names_the_worker_and_the_reason() -> None:
     with play("dies") as scene:
-        scene.event("worker.ended", worker="1")
+        scene.event("process.exited", worker="1")
         status, body = scene.get("/readyz")
         assert status == 503
         assert "worker 1" in json.loads(body)["reasons"]
@@ -241,8 +252,8 @@ def test_one_worker_needs_no_supervisor() -> None:
     with play("steady", "--workers", "1") as scene:
         assert scene.event("worker.started")["pid"] == scene.process.pid
         scene.until(lambda: scene.metric("gate_verdicts_total") > 5)
-        assert scene.metric("gate_workers_running") == scene.metric("gate_workers_wanted") == 1
-        assert scene.metric("gate_worker_memory_bytes", worker="0") > 10e6
+        assert scene.metric("gate_workers_running") == scene.metric("gate_workers_desired") == 1
+        assert scene.metric("gate_worker_resident_memory_bytes", worker="0") > 10e6
         scene.process.terminate()
         assert scene.end() == 0
 

@@ -1,7 +1,7 @@
-"""Write the dashboards anew: `make boards`. A test fails when they differ from what is said here.
+"""Generate the Grafana dashboards: `make boards`. A test fails when the files differ from this definition.
 
-A dashboard is rows of panels; where each stands follows from the widths, so that none overlaps another. `WINDOW` is
-the time that a rate is taken over: Grafana puts in what fits the scrape interval and the zoom.
+A dashboard is rows of panels; positions follow from the widths, so that no panel overlaps another. `WINDOW` is the
+range of rates: Grafana replaces it by what fits the scrape interval and the zoom.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 FOLDER = Path(__file__).parent / "dashboards"
-DATASOURCE = {"type": "prometheus", "uid": "gate-prometheus"}  # as provisioning/datasources names it
+DATASOURCE = {"type": "prometheus", "uid": "gate-prometheus"}  # the uid in provisioning/datasources
 WINDOW = "$__rate_interval"
 COLUMNS, HEIGHT, STAT_HEIGHT = 24, 8, 4
 
@@ -22,12 +22,12 @@ Kind = Literal["stat", "timeseries", "heatmap"]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture: expressions with their legends."""
+    """One panel: PromQL expressions with their legends."""
 
     title: str
     unit: str
-    lines: Sequence[tuple[str, str]]
-    about: str = ""
+    queries: Sequence[tuple[str, str]]
+    description: str = ""
     kind: Kind = "timeseries"
     width: int = 8
     stacked: bool = False
@@ -58,12 +58,12 @@ def mean(metric: str, by: str = "") -> str:
     return f"{rate(f'{metric}_sum', by)} / {rate(f'{metric}_count', by)}"
 
 
-def stat(title: str, unit: str, expression: str, about: str = "") -> Panel:
-    return Panel(title, unit, [(expression, "")], about, kind="stat", width=4)
+def stat(title: str, unit: str, expression: str, description: str = "") -> Panel:
+    return Panel(title, unit, [(expression, "")], description, kind="stat", width=4)
 
 
 VERDICTS, SIMILAR = "gate_verdicts_total", '{similar="true"}'
-CHECKIN, ARRIVAL = "gate_checkin_to_verdict_seconds", "gate_arrival_to_verdict_seconds"
+END_TO_END, PROCESSING = "gate_end_to_end_latency_seconds", "gate_processing_latency_seconds"
 
 OVERVIEW = Dashboard(
     "gate-overview",
@@ -72,12 +72,27 @@ OVERVIEW = Dashboard(
         (
             "Now",
             [
-                stat("Match rate", "percentunit", "gate:match_ratio:rate5m", "Similar check-ins among all, 5 minutes."),
-                stat("Verdicts", "cps", "gate:verdicts:rate5m"),
-                stat("Check-in to verdict, p99", "s", "gate:checkin_to_verdict_seconds:p99_rate5m"),
-                stat("Lag", "short", "gate:lag_records:sum", "Check-ins that wait in the topics."),
-                stat("Dead letters", "short", "sum(increase(gate_dead_letters_total[1h])) or vector(0)", "In an hour."),
-                stat("Workers", "short", "sum(gate_workers_running)"),
+                stat(
+                    "Match rate",
+                    "percentunit",
+                    "gate:matches:ratio_rate5m",
+                    "Check-ins that are similar to an earlier one, among all, over 5 minutes.",
+                ),
+                stat("Verdicts", "cps", "gate:verdicts:rate5m", "Verdicts per second, over 5 minutes."),
+                stat(
+                    "End-to-end latency, p99",
+                    "s",
+                    "gate:end_to_end_latency_seconds:p99_rate5m",
+                    "From the check-in to its verdict, over 5 minutes.",
+                ),
+                stat("Consumer lag", "short", "gate:consumer_lag_records:sum", "Check-ins that wait in the topics."),
+                stat(
+                    "Dead letters",
+                    "short",
+                    "sum(increase(gate_dead_letters_total[1h])) or vector(0)",
+                    "Records that could not be processed, over 1 hour.",
+                ),
+                stat("Workers", "short", "sum(gate_workers_running)", "Workers that run."),
             ],
         ),
         (
@@ -87,7 +102,7 @@ OVERVIEW = Dashboard(
                     "Match rate",
                     "percentunit",
                     [(f"({rate(VERDICTS, where=SIMILAR)} or vector(0)) / {rate(VERDICTS)}", "similar")],
-                    "Similar check-ins among all.",
+                    "Check-ins that are similar to an earlier one, among all.",
                 ),
                 Panel(
                     "Share of each relation",
@@ -98,119 +113,193 @@ OVERVIEW = Dashboard(
                             "{{relation}}",
                         )
                     ],
+                    "Verdicts of each relation among all.",
                     stacked=True,
                 ),
                 Panel(
                     "Match rate by source",
                     "percentunit",
                     [(f"{rate(VERDICTS, 'source', SIMILAR)} / {rate(VERDICTS, 'source')}", "{{source}}")],
-                    "The first 50 sources have a line of their own.",
+                    "The first 50 sources have a line each; all others are counted as other.",
                 ),
-                Panel("Verdicts by relation", "cps", [(rate(VERDICTS, "relation"), "{{relation}}")], stacked=True),
-                Panel("Verdicts by source", "cps", [(rate(VERDICTS, "source"), "{{source}}")], stacked=True),
-                Panel("Verdicts by profile", "cps", [(rate(VERDICTS, "profile"), "{{profile}}")], stacked=True),
+                Panel(
+                    "Verdicts by relation",
+                    "cps",
+                    [(rate(VERDICTS, "relation"), "{{relation}}")],
+                    "Verdicts per second.",
+                    stacked=True,
+                ),
+                Panel(
+                    "Verdicts by source",
+                    "cps",
+                    [(rate(VERDICTS, "source"), "{{source}}")],
+                    "Verdicts per second.",
+                    stacked=True,
+                ),
+                Panel(
+                    "Verdicts by profile",
+                    "cps",
+                    [(rate(VERDICTS, "profile"), "{{profile}}")],
+                    "Verdicts per second.",
+                    stacked=True,
+                ),
             ],
         ),
         (
-            "Time",
+            "Latency and lag",
             [
-                Panel("From check-in to verdict", "s", quantiles(CHECKIN), "What a replay waited counts too."),
-                Panel("From arrival to verdict", "s", quantiles(ARRIVAL), "In the worker."),
-                Panel("Lag by partition", "short", [("gate_lag_records", "{{topic}} {{partition}}")], stacked=True),
+                Panel(
+                    "End-to-end latency",
+                    "s",
+                    quantiles(END_TO_END),
+                    "From the check-in to its verdict. The age of replayed documents counts too.",
+                ),
+                Panel(
+                    "Processing latency",
+                    "s",
+                    quantiles(PROCESSING),
+                    "From a check-in's arrival at the worker to its verdict.",
+                ),
+                Panel(
+                    "Consumer lag by partition",
+                    "short",
+                    [("gate_consumer_lag_records", "{{topic}} {{partition}}")],
+                    "Check-ins that wait.",
+                    stacked=True,
+                ),
             ],
         ),
         (
-            "What else happened",
+            "Other results",
             [
-                Panel("Dead letters by reason", "cps", [(rate("gate_dead_letters_total", "reason"), "{{reason}}")]),
-                Panel("Documents sent on", "cps", [(rate("gate_routed_total", "to"), "{{to}}")]),
-                Panel("Deletes", "cps", [(rate("gate_deletes_total", "known"), "known: {{known}}")]),
+                Panel(
+                    "Dead letters by reason",
+                    "cps",
+                    [(rate("gate_dead_letters_total", "reason"), "{{reason}}")],
+                    "Records per second that could not be processed.",
+                ),
+                Panel(
+                    "Routed documents",
+                    "cps",
+                    [(rate("gate_routed_documents_total", "destination"), "{{destination}}")],
+                    "Documents per second sent on to the accepted and the quarantine topic.",
+                ),
+                Panel(
+                    "Deletes",
+                    "cps",
+                    [(rate("gate_deletes_total", "known"), "known: {{known}}")],
+                    "Deletes per second, by whether the document id was in the index.",
+                ),
             ],
         ),
     ],
 )
 
-TRIP = "gate_index_round_trip_seconds"
+REQUEST = "gate_index_request_duration_seconds"
 
 INDEX = Dashboard(
     "gate-index",
     "Gate: index",
     [
         (
-            "Calls",
+            "Requests to Redis",
             [
-                Panel("Calls by operation", "cps", [(rate(f"{TRIP}_count", "operation"), "{{operation}}")]),
-                Panel("Time of a call", "s", quantiles(TRIP)),
-                Panel("Mean time of a call by operation", "s", [(mean(TRIP, "operation"), "{{operation}}")]),
                 Panel(
-                    "Errors",
+                    "Requests by operation",
                     "cps",
-                    [(rate("gate_index_errors_total", "operation, reason"), "{{operation}} {{reason}}")],
+                    [(rate(f"{REQUEST}_count", "operation"), "{{operation}}")],
+                    "Successful requests per second.",
                 ),
-                Panel("Workers that let the index rest", "short", [("sum(gate_index_circuit_open)", "circuit open")]),
+                Panel("Request duration", "s", quantiles(REQUEST), "Of successful requests."),
                 Panel(
-                    "Share of calls that fail",
+                    "Mean request duration by operation",
+                    "s",
+                    [(mean(REQUEST, "operation"), "{{operation}}")],
+                    "Of successful requests.",
+                ),
+                Panel(
+                    "Request errors",
+                    "cps",
+                    [(rate("gate_index_request_errors_total", "operation, reason"), "{{operation}} {{reason}}")],
+                    "Failed requests per second; each retry that fails counts again.",
+                ),
+                Panel(
+                    "Open circuit breakers",
+                    "short",
+                    [("sum(gate_index_circuit_breaker_open)", "open")],
+                    "Workers that send no requests for a while, after failures in a row.",
+                ),
+                Panel(
+                    "Share of failed requests",
                     "percentunit",
-                    [("gate:index_error_ratio:rate5m", "failed")],
+                    [("gate:index_request_errors:ratio_rate5m", "failed")],
+                    "Over 5 minutes.",
                 ),
             ],
         ),
         (
-            "What is found",
+            "Candidates and matches",
             [
                 Panel(
-                    "Candidates of a document",
+                    "Candidates per document",
                     "short",
-                    [(mean("gate_candidates"), "mean"), *quantiles("gate_candidates")],
-                    "How many it was compared with.",
+                    [(mean("gate_candidates_per_document"), "mean"), *quantiles("gate_candidates_per_document")],
+                    "How many candidates a document was compared with.",
                 ),
                 Panel(
-                    "Distance of the best match",
+                    "Distance to the best match",
                     "short",
                     [(rate("gate_match_distance_bits_bucket", "le"), "{{le}}")],
-                    "In bits.",
+                    "Bits in which the SimHash fingerprints differ.",
                     kind="heatmap",
                 ),
                 Panel(
-                    "Resemblance of the best match",
+                    "Resemblance to the best match",
                     "short",
-                    [(rate("gate_match_resemblance_bucket", "le"), "{{le}}")],
+                    [(rate("gate_match_resemblance_ratio_bucket", "le"), "{{le}}")],
+                    "The estimated Jaccard similarity of the two documents' features.",
                     kind="heatmap",
                 ),
-                Panel("Degraded verdicts", "cps", [(rate("gate_degraded_total", "reason"), "{{reason}}")]),
+                Panel(
+                    "Degraded verdicts",
+                    "cps",
+                    [(rate("gate_degraded_verdicts_total", "reason"), "{{reason}}")],
+                    "Verdicts per second that hit a limit or passed unchecked.",
+                ),
             ],
         ),
         (
-            "Where the time goes",
+            "Stages of a batch",
             [
                 Panel(
-                    "Time of a stage, p95",
+                    "Stage duration, p95",
                     "s",
                     [
                         (
-                            f"histogram_quantile(0.95, {rate('gate_stage_seconds_bucket', 'le, stage')})",
+                            f"histogram_quantile(0.95, {rate('gate_stage_duration_seconds_bucket', 'le, stage')})",
                             "{{stage}}",
                         )
                     ],
-                    "For a batch.",
+                    "For one batch.",
                 ),
                 Panel(
-                    "Busy by stage",
+                    "Busy time by stage",
                     "short",
-                    [(rate("gate_stage_seconds_sum", "stage"), "{{stage}}")],
-                    "Seconds a second, of all workers.",
+                    [(rate("gate_stage_duration_seconds_sum", "stage"), "{{stage}}")],
+                    "Seconds of work per second, summed over all workers.",
                     stacked=True,
                 ),
                 Panel(
-                    "Time by stage and document",
+                    "Time per document by stage",
                     "s",
                     [
                         (
-                            f"{rate('gate_stage_seconds_sum', 'stage')} / ignoring (stage) group_left "
+                            f"{rate('gate_stage_duration_seconds_sum', 'stage')} / ignoring (stage) group_left "
                             f"{rate('gate_batch_documents_sum')}",
                             "{{stage}}",
                         )
                     ],
+                    "The mean over all documents.",
                     stacked=True,
                 ),
             ],
@@ -228,17 +317,27 @@ WORKERS = Dashboard(
                 Panel(
                     "Workers",
                     "short",
-                    [("sum(gate_workers_running)", "running"), ("sum(gate_workers_wanted)", "wanted")],
+                    [("sum(gate_workers_running)", "running"), ("sum(gate_workers_desired)", "desired")],
                 ),
-                Panel("Begun again", "short", [(f"increase(gate_worker_restarts_total[{WINDOW}])", "{{worker}}")]),
-                Panel("Running for", "s", [("time() - gate_worker_start_time_seconds", "{{instance}} {{worker}}")]),
+                Panel(
+                    "Restarts",
+                    "short",
+                    [(f"increase(gate_worker_restarts_total[{WINDOW}])", "{{instance}} {{worker}}")],
+                    "By the supervisor, of workers that had ended.",
+                ),
+                Panel("Uptime", "s", [("time() - gate_worker_start_time_seconds", "{{instance}} {{worker}}")]),
                 Panel(
                     "CPU",
                     "percentunit",
                     [(f"rate(gate_worker_cpu_seconds_total[{WINDOW}])", "{{instance}} {{worker}}")],
                     "Of one core.",
                 ),
-                Panel("Memory", "bytes", [("gate_worker_memory_bytes", "{{instance}} {{worker}}")]),
+                Panel(
+                    "Memory",
+                    "bytes",
+                    [("gate_worker_resident_memory_bytes", "{{instance}} {{worker}}")],
+                    "Resident memory.",
+                ),
                 Panel("Versions", "short", [("sum by (version, python) (gate_build_info)", "{{version}} {{python}}")]),
             ],
         ),
@@ -246,38 +345,59 @@ WORKERS = Dashboard(
             "Batches",
             [
                 Panel(
-                    "Documents in a batch",
+                    "Documents per batch",
                     "short",
                     [(mean("gate_batch_documents"), "mean"), *quantiles("gate_batch_documents")],
                 ),
                 Panel(
-                    "Characters in a batch",
+                    "Characters per batch",
                     "short",
                     [(mean("gate_batch_characters"), "mean"), *quantiles("gate_batch_characters")],
                 ),
-                Panel("Batches", "cps", [(rate("gate_batch_documents_count"), "batches")]),
+                Panel("Batches", "cps", [(rate("gate_batch_documents_count"), "batches")], "Batches per second."),
             ],
         ),
         (
-            "Group and broker",
+            "Consumer group and dependencies",
             [
-                Panel("Partitions held", "short", [("gate_assigned_partitions", "{{instance}} {{worker}}")]),
-                Panel("Changes of partitions", "cps", [(rate("gate_rebalances_total", "kind"), "{{kind}}")]),
-                Panel("Workers that wait", "short", [("sum by (what) (gate_away)", "for the {{what}}")]),
-                Panel("Tries in vain", "cps", [(rate("gate_retries_total", "what"), "{{what}}")]),
+                Panel("Assigned partitions", "short", [("gate_assigned_partitions", "{{instance}} {{worker}}")]),
                 Panel(
-                    "Away",
-                    "s",
-                    [(f"sum by (what) (increase(gate_away_seconds_total[{WINDOW}]))", "{{what}}")],
-                    "Told when it is back.",
+                    "Rebalances",
+                    "cps",
+                    [(rate("gate_rebalances_total", "kind"), "{{kind}}")],
+                    "Rebalances per second that assigned or revoked partitions.",
                 ),
                 Panel(
-                    "Producers",
+                    "Dependencies up",
+                    "short",
+                    [("gate_dependency_up", "{{instance}} {{dependency}}")],
+                    "1: up. 0: at least one worker cannot reach it and retries.",
+                ),
+                Panel(
+                    "Retries",
+                    "cps",
+                    [(rate("gate_dependency_retries_total", "dependency"), "{{dependency}}")],
+                    "Failed attempts per second to reach a dependency.",
+                ),
+                Panel(
+                    "Downtime of dependencies",
+                    "s",
+                    [
+                        (
+                            f"sum by (dependency) (increase(gate_dependency_down_seconds_total[{WINDOW}]))",
+                            "{{dependency}}",
+                        )
+                    ],
+                    "Summed over workers, and added when the dependency is up again.",
+                ),
+                Panel(
+                    "Lost producers",
                     "cps",
                     [
                         (f"{rate('gate_producers_discarded_total')} or vector(0)", "discarded"),
-                        (rate("gate_fenced_total"), "fenced"),
+                        (rate("gate_producers_fenced_total"), "fenced"),
                     ],
+                    "Kafka producers discarded after an error, or fenced by a newer owner of their partition.",
                 ),
             ],
         ),
@@ -287,24 +407,24 @@ WORKERS = Dashboard(
 DASHBOARDS = (OVERVIEW, INDEX, WORKERS)
 
 
-def dashboard(said: Dashboard) -> dict[str, Any]:
+def render(dashboard: Dashboard) -> dict[str, Any]:
     panels: list[dict[str, Any]] = []
     top = 0
-    for title, row in said.rows:
-        place = {"x": 0, "y": top, "w": COLUMNS, "h": 1}
-        panels.append({"id": len(panels) + 1, "type": "row", "title": title, "gridPos": place, "panels": []})
+    for title, row in dashboard.rows:
+        position = {"x": 0, "y": top, "w": COLUMNS, "h": 1}
+        panels.append({"id": len(panels) + 1, "type": "row", "title": title, "gridPos": position, "panels": []})
         top, left = top + 1, 0
         for panel in row:
             height = STAT_HEIGHT if panel.kind == "stat" else HEIGHT
             if left + panel.width > COLUMNS:
                 top, left = top + height, 0
-            place = {"x": left, "y": top, "w": panel.width, "h": height}
-            panels.append(picture(panel, len(panels) + 1, place))
+            position = {"x": left, "y": top, "w": panel.width, "h": height}
+            panels.append(render_panel(panel, len(panels) + 1, position))
             left += panel.width
         top += STAT_HEIGHT if row[-1].kind == "stat" else HEIGHT
     return {
-        "uid": said.uid,
-        "title": said.title,
+        "uid": dashboard.uid,
+        "title": dashboard.title,
         "tags": ["gate"],
         "schemaVersion": 39,
         "editable": False,
@@ -316,50 +436,56 @@ def dashboard(said: Dashboard) -> dict[str, Any]:
     }
 
 
-def picture(panel: Panel, number: int, place: dict[str, int]) -> dict[str, Any]:
-    shape = "heatmap" if panel.kind == "heatmap" else "time_series"
+def render_panel(panel: Panel, number: int, position: dict[str, int]) -> dict[str, Any]:
+    data_format = "heatmap" if panel.kind == "heatmap" else "time_series"
     targets = [
-        {"refId": chr(ord("A") + i), "datasource": DATASOURCE, "expr": expr, "legendFormat": legend, "format": shape}
-        for i, (expr, legend) in enumerate(panel.lines)
+        {
+            "refId": chr(ord("A") + i),
+            "datasource": DATASOURCE,
+            "expr": expr,
+            "legendFormat": legend,
+            "format": data_format,
+        }
+        for i, (expr, legend) in enumerate(panel.queries)
     ]
-    drawn: dict[str, Any] = {
+    rendered: dict[str, Any] = {
         "id": number,
         "type": panel.kind,
         "title": panel.title,
-        "description": panel.about,
+        "description": panel.description,
         "datasource": DATASOURCE,
-        "gridPos": place,
+        "gridPos": position,
         "targets": targets,
         "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
         "options": {},
     }
     if panel.kind == "timeseries":
-        drawn["fieldConfig"]["defaults"]["custom"] = {
+        rendered["fieldConfig"]["defaults"]["custom"] = {
             "drawStyle": "line",
             "fillOpacity": 20 if panel.stacked else 5,
             "showPoints": "never",
             "stacking": {"mode": "normal" if panel.stacked else "none"},
         }
-        drawn["options"] = {
+        rendered["options"] = {
             "legend": {"displayMode": "list", "placement": "bottom"},
             "tooltip": {"mode": "multi", "sort": "desc"},
         }
     elif panel.kind == "stat":
-        drawn["options"] = {"reduceOptions": {"calcs": ["lastNotNull"]}, "graphMode": "area", "colorMode": "none"}
+        rendered["options"] = {"reduceOptions": {"calcs": ["lastNotNull"]}, "graphMode": "area", "colorMode": "none"}
     else:
-        drawn["options"] = {"calculate": False, "yAxis": {"unit": panel.unit}}
-    return drawn
+        rendered["options"] = {"calculate": False, "yAxis": {"unit": panel.unit}}
+    return rendered
 
 
-def written() -> dict[Path, str]:
-    """The files, by path, as they should be."""
+def files() -> dict[Path, str]:
+    """What each file must hold, by path."""
     return {
-        FOLDER / f"{said.uid}.json": json.dumps(dashboard(said), indent=2, ensure_ascii=False) + "\n"
-        for said in DASHBOARDS
+        FOLDER / f"{dashboard.uid}.json": json.dumps(render(dashboard), indent=2, ensure_ascii=False) + "\n"
+        for dashboard in DASHBOARDS
     }
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for path, text in written().items():
+    for path, text in files().items():
         path.write_text(text)

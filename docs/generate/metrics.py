@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from pathlib import Path
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Metric
 
@@ -33,26 +34,42 @@ A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.
 """
 
 LOG = """
-Labels are bounded: the first 50 sources have a label of their own and later ones are counted as `other`; a check-in
-without a source counts as `none`.
+Labels are bounded: the first 50 sources have a label value of their own and later ones are counted as `other`; a
+check-in without a source is counted as `none`.
+
+With several workers on one port, `gate_dependency_up` is the minimum over the workers that run: it is 0 as soon as one
+of them cannot reach the dependency, which a sum or a mean would hide. The lag of a partition is the latest value of its
+owner; every other gauge is a sum. Counters and histograms continue when a worker is restarted.
 
 ## Log events
 
-Log events go to stderr, one JSON object per line or one line for people (setting `log_format`), with `event`, `level`,
-`timestamp` and `worker`. Events of libraries are written from level `warning` on, whatever the `log_level`. An error is
-logged by its type and its place in the code; its message is logged only where the gate or the operating system wrote
-it, since any other may quote a document.
+Log events go to stderr: one line for people on a terminal, and elsewhere one JSON object per line with `event`,
+`level`, `timestamp`, `logger` and the fields below. `log_format` forces either. Events of libraries are written from
+level `warning` on, whatever the `log_level`. An error is logged by its type and its place in the code; its message is
+logged only where the gate or the operating system wrote it, since any other may quote a document.
 
 """
 
 
+class LogEvent(NamedTuple):
+    """A log event, the levels it is logged at, and the fields that it always has."""
+
+    name: str
+    levels: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
 def page() -> str:
-    rows = sorted(_metrics(), key=lambda row: row[0])
-    return HEAD + table(["metric", "kind", "labels", "what it measures"], rows) + LOG + _listed(events())
-
-
-def _listed(names: list[str]) -> str:
-    return "".join(f"- {code(name)}\n" for name in names)
+    metrics_rows = sorted(_metrics(), key=lambda row: row[0])
+    event_rows = [
+        (code(name), ", ".join(levels), ", ".join(map(code, fields))) for name, levels, fields in log_events()
+    ]
+    return (
+        HEAD
+        + table(["metric", "kind", "labels", "what it measures"], metrics_rows)
+        + LOG
+        + table(["event", "level", "fields"], event_rows)
+    )
 
 
 def _metrics() -> list[tuple[str, str, str, str]]:
@@ -77,10 +94,20 @@ def _metrics() -> list[tuple[str, str, str, str]]:
     ]
 
 
-def events() -> list[str]:
-    """The names of all events, read from the one module that logs."""
-    source = Path(metrics.__file__).read_text(encoding="utf-8")
-    plain = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', source))
-    made = {f"partitions.{kind}" for kind in ("assigned", "revoked")}
-    made |= {f"{what}.{state}" for what in ("index", "broker") for state in ("away", "back")}
-    return sorted(plain | made)
+def log_events() -> list[LogEvent]:
+    """Every log event, read from the calls in the one module that logs."""
+    events = []
+    for node in ast.walk(ast.parse(Path(metrics.__file__).read_text(encoding="utf-8"))):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("self._log.")):
+            continue
+        levels, names = [ast.unparse(node.func).rpartition(".")[2]], node.args[0]
+        if levels == ["log"]:  # its first argument is the level, or chooses between two
+            attributes = [part for part in ast.walk(node.args[0]) if isinstance(part, ast.Attribute)]
+            levels, names = [attribute.attr.lower() for attribute in attributes], node.args[1]
+        fields = tuple(keyword.arg for keyword in node.keywords if keyword.arg is not None)
+        events += [
+            LogEvent(str(part.value), tuple(levels), fields)
+            for part in ast.walk(names)
+            if isinstance(part, ast.Constant)
+        ]
+    return sorted(set(events))

@@ -94,7 +94,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 )
                 running = [tasks.create_task(stage) for stage in stages]
                 await stopping
-                self._metrics.log_stopping("stop requested")
+                self._metrics.log_stop_requested("signal")
                 self._readiness.set("consumer", "stopping")
                 await self._drain()
                 for task in running:

@@ -28,7 +28,7 @@ def read_dashboard(path: Path) -> dict[str, Any]:
     return found
 
 
-def shown_expressions() -> Iterator[tuple[str, str]]:
+def panel_expressions() -> Iterator[tuple[str, str]]:
     """Each expression of a dashboard, and where it stands."""
     for path in DASHBOARDS:
         for panel in read_dashboard(path)["panels"]:

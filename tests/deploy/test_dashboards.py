@@ -1,4 +1,4 @@
-"""Dashboards as code: as generated, whole, and about metrics that there are."""
+"""The Grafana dashboards: as generated, well-formed, and on metrics that the gate exports."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry
 
 from deploy.grafana import generate
 from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
-from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, read_dashboard, read_yaml, rules, shown_expressions
+from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, panel_expressions, read_dashboard, read_yaml, rules
 
 UNITS = {"short", "percentunit", "cps", "s", "bytes"}
 
 
 def known_metrics() -> dict[str, str]:
-    """The metrics of the gate with their kinds, by name as it is asked for, without what a histogram adds to it."""
+    """The type of each metric of the gate, by its name in PromQL without the suffixes of a histogram."""
     registry = CollectorRegistry()
     WorkerMetrics(registry)
     SupervisorMetrics(registry, workers=2)
@@ -25,7 +25,7 @@ def known_metrics() -> dict[str, str]:
     return {metric.name + ("_total" if metric.type == "counter" else ""): metric.type for metric in registry.collect()}
 
 
-def named(expression: str) -> set[str]:
+def metrics_in(expression: str) -> set[str]:
     return set(re.findall(r"\bgate_\w+", expression))
 
 
@@ -35,8 +35,8 @@ def without_suffix(name: str, known: dict[str, str]) -> str:
 
 
 def test_the_dashboards_are_as_generated() -> None:
-    assert sorted(generate.written()) == DASHBOARDS
-    for path, text in generate.written().items():
+    assert sorted(generate.files()) == DASHBOARDS
+    for path, text in generate.files().items():
         assert path.read_text() == text, "run: make boards"
 
 
@@ -45,13 +45,13 @@ def dashboard(request: pytest.FixtureRequest) -> dict[str, Any]:
     return read_dashboard(request.param)
 
 
-def test_panels_have_ids_of_their_own_and_stand_beside_each_other(dashboard: dict[str, Any]) -> None:
+def test_panels_have_unique_ids_and_do_not_overlap(dashboard: dict[str, Any]) -> None:
     panels = dashboard["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     taken: set[tuple[int, int]] = set()
     for panel in panels:
-        place = panel["gridPos"]
-        across, down = range(place["x"], place["x"] + place["w"]), range(place["y"], place["y"] + place["h"])
+        at = panel["gridPos"]
+        across, down = range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])
         cells = set(itertools.product(across, down))
         assert max(across) < 24
         assert not cells & taken, panel["title"]
@@ -60,9 +60,9 @@ def test_panels_have_ids_of_their_own_and_stand_beside_each_other(dashboard: dic
 
 def test_every_panel_has_a_title_a_unit_and_the_provisioned_datasource(dashboard: dict[str, Any]) -> None:
     [datasource] = read_yaml(DEPLOY / "grafana/provisioning/datasources/prometheus.yaml")["datasources"]
-    pictures = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
-    assert pictures
-    for panel in pictures:
+    panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    assert panels
+    for panel in panels:
         assert panel["title"]
         assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
         assert panel["datasource"] == {"type": datasource["type"], "uid": datasource["uid"]}
@@ -71,22 +71,22 @@ def test_every_panel_has_a_title_a_unit_and_the_provisioned_datasource(dashboard
 
 
 def test_titles_differ_and_uids_are_the_names_of_the_files() -> None:
-    found = [read_dashboard(path) for path in DASHBOARDS]
-    assert [one["uid"] for one in found] == [path.stem for path in DASHBOARDS]
-    assert len({one["title"] for one in found}) == len(found)
+    dashboards = [read_dashboard(path) for path in DASHBOARDS]
+    assert [dashboard["uid"] for dashboard in dashboards] == [path.stem for path in DASHBOARDS]
+    assert len({dashboard["title"] for dashboard in dashboards}) == len(dashboards)
 
 
-def test_dashboards_and_rules_ask_for_metrics_and_records_that_there_are() -> None:
+def test_dashboards_and_rules_query_metrics_and_records_that_exist() -> None:
     known = known_metrics()
-    asked = dict(shown_expressions())
-    asked |= {name: rule["expr"] for kind in ("record", "alert") for name, rule in rules(kind).items()}
-    for place, expression in asked.items():
-        assert {without_suffix(name, known) for name in named(expression)} <= known.keys(), place
+    expressions = dict(panel_expressions())
+    expressions |= {name: rule["expr"] for kind in ("record", "alert") for name, rule in rules(kind).items()}
+    for place, expression in expressions.items():
+        assert {without_suffix(name, known) for name in metrics_in(expression)} <= known.keys(), place
         assert set(re.findall(r"\bgate:[\w:]+", expression)) <= rules("record").keys(), place
 
 
-def test_every_metric_is_shown_somewhere() -> None:
+def test_every_metric_is_on_a_dashboard() -> None:
     known = known_metrics()
-    asked = {expression for _, expression in shown_expressions()} | {rule["expr"] for rule in rules("record").values()}
-    shown = {without_suffix(name, known) for expression in asked for name in named(expression)}
+    queried = {query for _, query in panel_expressions()} | {rule["expr"] for rule in rules("record").values()}
+    shown = {without_suffix(name, known) for expression in queried for name in metrics_in(expression)}
     assert known.keys() - shown == set()

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.deploy.deploy_files import PROMETHEUS, operands, rules, shown_expressions
+from tests.deploy.deploy_files import PROMETHEUS, operands, panel_expressions, rules
 from tests.support.brokers import TopicFactory
 from tests.support.servers import RedisServer, free_ports, redis_server, require_program, wait_until
 from tests.support.stage import Sent, Stage
@@ -36,7 +36,7 @@ def shortened(expression: str) -> str:
 
 def expressions() -> dict[str, str]:
     """All that is ever asked of Prometheus, by where it stands."""
-    asked = dict(shown_expressions())
+    asked = dict(panel_expressions())
     asked |= {f"record {name}": rule["expr"] for name, rule in rules("record").items()}
     asked |= {f"alert {name}, {part}": part for name, rule in rules("alert").items() for part in operands(rule["expr"])}
     return {place: shortened(expression) for place, expression in asked.items()}

@@ -1,4 +1,4 @@
-"""Rules of Prometheus: valid, tested by promtool, each alert with a section of the runbook."""
+"""The rules of Prometheus: valid and tested by promtool. Each alert has a section in the runbook."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def test_the_configuration_and_its_rules_are_valid() -> None:
 
 
 @pytest.mark.prometheus
-def test_rules_say_what_they_are_meant_to_say() -> None:
+def test_the_rule_tests_of_promtool_pass() -> None:
     assert "SUCCESS" in promtool("test", "rules", "tests/rules.yml")
 
 
 @pytest.mark.parametrize("alert", list(rules("alert")))
-def test_every_alert_is_heard_in_a_test(alert: str) -> None:
-    told = [
+def test_every_alert_fires_in_a_test_of_promtool(alert: str) -> None:
+    cases = [
         case
         for test in read_yaml(PROMETHEUS / "tests" / "rules.yml")["tests"]
         for case in test.get("alert_rule_test", [])
     ]
-    assert any(case["alertname"] == alert and case["exp_alerts"] for case in told)
+    assert any(case["alertname"] == alert and case["exp_alerts"] for case in cases)
 
 
 @pytest.mark.parametrize(("alert", "rule"), list(rules("alert").items()))
-def test_every_alert_has_a_weight_a_summary_and_a_section_of_the_runbook(
+def test_every_alert_has_a_severity_a_summary_and_a_section_in_the_runbook(
     alert: str, rule: dict[str, dict[str, str]]
 ) -> None:
     assert rule["labels"]["severity"] in ("page", "ticket")
@@ -51,7 +51,7 @@ def test_every_alert_has_a_weight_a_summary_and_a_section_of_the_runbook(
     assert anchor == alert.lower()
 
 
-def test_the_runbook_has_no_section_for_an_alert_that_is_gone_and_no_broken_link() -> None:
+def test_the_runbook_has_one_section_per_alert_and_no_broken_link() -> None:
     text = (DEPLOY / "RUNBOOK.md").read_text()
     sections = re.findall(r"^## (Gate\w+)$", text, re.MULTILINE)
     assert sections == list(rules("alert"))
@@ -63,7 +63,7 @@ def test_the_operands_of_an_alert_are_found_outside_of_brackets() -> None:
     assert operands(expression) == ['a{b=~"c"}', "sum(rate(d[5m]) or vector(0))"]
 
 
-def test_rule_files_are_where_the_configuration_looks_for_them() -> None:
+def test_the_configuration_finds_the_rule_files() -> None:
     [pattern] = read_yaml(PROMETHEUS / "prometheus.yml")["rule_files"]
     assert {path.name for path in PROMETHEUS.glob(pattern)} == {"alerts.yml", "recording.yml"}
     assert not Path(pattern).is_absolute()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import pytest
 
 import gate
 from docs.generate import messages, profiles
+from docs.generate.metrics import log_events
 from docs.generate.pages import FOLDER, PAGES
 from gate.cli import main
 from gate.config.reference import DESCRIPTIONS
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import parameters_by_name
 from gate.core.profile import Profile
+from gate.logs import LEVELS
 from gate.model import Degraded, Relation
 from gate.wire import schemas
 
@@ -106,3 +109,11 @@ def reasons_raised(tree: ast.Module) -> Iterator[str]:
                 reason = constants.get(reason.id, reason)
             if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
                 yield reason.value
+
+
+def test_every_log_event_is_a_noun_and_a_verb_with_its_levels_and_fields() -> None:
+    events = {event.name: event for event in log_events()}
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*", name) for name in events)
+    assert {level for event in events.values() for level in event.levels} <= set(LEVELS)
+    assert events["process.exited"].levels == ("error", "info")
+    assert events["dependency.went_down"].fields == ("dependency", "retries", "code")

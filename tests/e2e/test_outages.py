@@ -46,7 +46,7 @@ def test_while_the_index_is_away_the_gate_waits_stays_in_the_group_and_says_so(
     worker.until_ready()
     assert worker.log.read_text().count("partitions.assigned") == 1
     metrics = worker.metrics()
-    assert 'gate_away{what="index"} 0.0' in metrics
+    assert 'gate_dependency_up{dependency="index"} 1.0' in metrics
     assert not on.everything(on.topics.dead_letters)
 
 

@@ -94,7 +94,7 @@ def test_metrics_are_told_in_the_form_that_is_asked_for(accept: str) -> None:
     status, kind, body = served(lambda port: get(port, "/metrics", accept=accept), metrics=metrics)
     assert status == 200
     assert kind.startswith(accept.partition(";")[0])
-    assert b"\ngate_fenced_total 1.0\n" in body
+    assert b"\ngate_producers_fenced_total 1.0\n" in body
 
 
 def test_another_page_names_those_that_are_there() -> None:

@@ -34,8 +34,15 @@ async def steady(settings: object, context: WorkerContext) -> None:
         context.metrics.record_verdicts([_VERDICT], ["scene"], [now], [now], now)
         context.metrics.set_lag("check-ins", context.number, 7)
         await asyncio.wait([asyncio.create_task(told.wait())], timeout=0.01)
-    context.metrics.log_stopping("SIGTERM")
+    context.metrics.log_stop_requested("SIGTERM")
     context.metrics.log_stopped()
+
+
+async def cut_off(settings: object, context: WorkerContext) -> None:
+    """One of them does not reach the index."""
+    if context.number == 0:
+        context.metrics.record_failed_attempt("index", "unavailable")
+    await steady(settings, context)
 
 
 async def dies(settings: object, context: WorkerContext) -> None:

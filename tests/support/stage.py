@@ -37,7 +37,7 @@ class Worker:
     def http_port(self) -> int:
         """Any that was free when it began; its log says which. 0: it has not said so yet."""
         with self.log.open() as log:
-            told = re.search(r'"port": (\d+), "event": "health.served"', log.read(2**16))
+            told = re.search(r'"port": (\d+), "event": "health_server.started"', log.read(2**16))
         return int(told[1]) if told else 0
 
     def stop(self, seconds: float = 30.0) -> int:
