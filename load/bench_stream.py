@@ -32,8 +32,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from load.corpus import Recipe, SyntheticCorpus
 from load.measure import BenchmarkReport, target_row
 from tests.support.brokers import TopicFactory, kafka_server
+from tests.support.gate_on_kafka import GateOnKafka, InputRecord
 from tests.support.servers import redis_server
-from tests.support.stage import Sent, Stage
 
 SHARES = (0.25, 0.5, 0.75)
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -69,16 +69,16 @@ class Bench:
         self._folder = folder
         self._partitions = partitions
         corpus = SyntheticCorpus(1, documents, Recipe())
-        self.documents = [Sent.of(one.document_id, one.text) for one in corpus]
+        self.documents = [InputRecord.of(one.document_id, one.text) for one in corpus]
 
-    def stage(self, name: str) -> Stage:
+    def stage(self, name: str) -> GateOnKafka:
         topic_factory = TopicFactory(self._brokers, name)
-        return Stage.fresh(
+        return GateOnKafka.create(
             topic_factory, self._folder / topic_factory.name("logs"), self._redis, partitions=self._partitions
         )
 
     @contextmanager
-    def running(self, contender: Contender, on: Stage) -> Iterator[tuple[int, Any]]:
+    def running(self, contender: Contender, on: GateOnKafka) -> Iterator[tuple[int, Any]]:
         """The process of a contender, and the gate's worker, where it is one."""
         if contender.profile is not None:
             # An index of its own: a name of a profile is a name of an index.
@@ -122,7 +122,7 @@ class Bench:
         with self.running(contender, on):
             return asyncio.run(self._latency(on, rate, seconds))
 
-    async def _latency(self, on: Stage, rate: float, seconds: float) -> list[float]:
+    async def _latency(self, on: GateOnKafka, rate: float, seconds: float) -> list[float]:
         producer = AIOKafkaProducer(bootstrap_servers=on.brokers)
         reader = AIOKafkaConsumer(on.topics.verdicts, bootstrap_servers=on.brokers, auto_offset_reset="earliest")
         await producer.start()

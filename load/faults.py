@@ -1,14 +1,14 @@
 """The stream under faults: `python -m load.faults [--documents 50000] [--kills 30] [--delivery both] [--json]`.
 
-Check-ins with planted truth are fed to a topic while workers are killed (-9) and begun again, stopped (SIGSTOP) beyond
+Check-ins with planted truth are fed to a topic while workers are killed (-9) and restarted, frozen (SIGSTOP) beyond
 their session and continued, brokers are restarted and Redis is restarted. Among them are events that cannot be judged
-and documents that are sent twice. Afterwards everything in the topics is held against each other. It must not happen
+and documents that are sent twice. Afterwards inputs and answers are compared. It must not happen
 
     that a check-in has no verdict, or a bad event no dead letter            lost
-    that one record was answered twice, and not by the same bytes            changed
+    that one record was answered twice, with different bytes                 changed
     that a document that was sent twice got two different verdicts           changed
-    that all of a group of alike documents were refused                      none survived
-    that two that are alike passed                                           two survived
+    that all of a group of near-duplicates were refused                      none survived
+    that two near-duplicates passed                                          two survived
     with exactly-once delivery, that a record was answered twice at all      repeated
 
 The exit code is 1 if any of it did.
@@ -38,20 +38,20 @@ from gate.core.builtin_profiles import BUILT_IN
 from load.measure import BenchmarkReport
 from load.races import Group, groups
 from tests.support.brokers import KafkaServer, TopicFactory, kafka_cluster
+from tests.support.gate_on_kafka import SESSION_SECONDS, GateOnKafka, GateProcess, InputRecord, read_topic
 from tests.support.servers import RedisServer, redis_server
-from tests.support.stage import SESSION_SECONDS, Sent, Stage, Worker, read_topic
 
 PROFILE = "standard"
 WORKERS = 3
 PARTITIONS = 6
-BAD = 0.02  # of the events cannot be judged
-TWICE = 0.03  # of the documents are sent again, later
+MALFORMED = 0.02  # share of documents that are followed by an event that cannot be judged
+REPEATED = 0.03  # share of documents that are sent again later
 ANSWER_SECONDS = 180.0  # from the last fault to the last answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How much of what."""
+    """The number of documents and of faults."""
 
     documents: int = 50_000
     rate: float = 250.0  # events a second
@@ -65,6 +65,8 @@ class Plan:
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
+    """What was sent, which faults there were, and which promises were broken."""
+
     delivery: str
     check_ins: int = 0
     bad_events: int = 0
@@ -82,88 +84,88 @@ class Tally:
     problems: list[str] = field(default_factory=list)
 
     @property
-    def as_promised(self) -> bool:
-        wrong = self.lost + self.changed + self.none_survived + self.two_survived
-        return not wrong and not (self.delivery == "exactly_once" and self.repeated)
+    def is_correct(self) -> bool:
+        violations = self.lost + self.changed + self.none_survived + self.two_survived
+        return not violations and not (self.delivery == "exactly_once" and self.repeated)
 
     def row(self) -> dict[str, Any]:
         return {key: value for key, value in asdict(self).items() if key != "problems"}
 
 
-def events(plan: Plan) -> tuple[list[Group], list[Sent]]:
-    """Groups, and their documents in an order in which those of a group are near each other, with others between."""
+def events(plan: Plan) -> tuple[list[Group], list[InputRecord]]:
+    """Groups of near-duplicates, and their documents in an order in which those of a group are close to each other."""
     rng = random.Random(plan.seed)
     made = list(groups(max(plan.documents * 2 // 7, 1), plan.seed, BUILT_IN[PROFILE]))
-    placed: list[tuple[float, Sent]] = []
+    placed: list[tuple[float, InputRecord]] = []
     for number, group in enumerate(made):
         for document in group.documents:
-            sent = Sent.of(document.document_id, document.text)
+            sent = InputRecord.of(document.document_id, document.text)
             placed.append((number + rng.uniform(0, 4), sent))
-            if rng.random() < TWICE:
+            if rng.random() < REPEATED:
                 placed.append((number + rng.uniform(0, 200), sent))
-            if rng.random() < BAD:
-                broken = Sent(b'{"document_id": "bad", "text": ' + str(rng.random()).encode(), b"bad")
+            if rng.random() < MALFORMED:
+                broken = InputRecord(b'{"document_id": "bad", "text": ' + str(rng.random()).encode(), b"bad")
                 placed.append((number + rng.uniform(0, 4), broken))
     return made, [sent for _, sent in sorted(placed, key=lambda pair: pair[0])]
 
 
 class Run:
-    """One run: a feeder, a saboteur, and the workers that they both work on."""
+    """One run: check-ins are sent at a rate, while faults happen to the workers and the servers."""
 
     def __init__(
-        self, stage: Stage, plan: Plan, delivery: str, nodes: Sequence[KafkaServer], redis: RedisServer
+        self, gate: GateOnKafka, plan: Plan, delivery: str, nodes: Sequence[KafkaServer], redis: RedisServer
     ) -> None:
-        self._stage = stage
+        self._gate = gate
         self._plan = plan
         self._delivery = delivery
         self._nodes = nodes
         self._redis = redis
         self._rng = random.Random(plan.seed + 1)
-        self._workers: list[Worker] = []
+        self._workers: list[GateProcess] = []
         self.tally = Tally(delivery=delivery)
 
-    def _begin(self) -> Worker:
-        return self._stage.start(wait=False, delivery=self._delivery, profile=PROFILE)
+    def _start_worker(self) -> GateProcess:
+        return self._gate.start(wait=False, delivery=self._delivery, profile=PROFILE)
 
-    async def go(self) -> Tally:
-        begun = time.monotonic()
-        made, sent = events(self._plan)
+    async def run(self) -> Tally:
+        started = time.monotonic()
+        made, records = events(self._plan)
         self.tally.groups = len(made)
-        self._workers = [self._begin() for _ in range(WORKERS)]
+        self._workers = [self._start_worker() for _ in range(WORKERS)]
         for worker in self._workers:
-            await asyncio.to_thread(worker.until_ready)
-        feeding = asyncio.create_task(self._feed(sent))
-        await self._sabotage()
-        await feeding
-        await self._settle(made)
-        self.tally.seconds = round(time.monotonic() - begun, 1)
+            await asyncio.to_thread(worker.wait_ready)
+        sending = asyncio.create_task(self._send(records))
+        await self._cause_faults()
+        await sending
+        await self._compare(made)
+        self.tally.seconds = round(time.monotonic() - started, 1)
         return self.tally
 
-    async def _feed(self, sent: Sequence[Sent]) -> None:
+    async def _send(self, records: Sequence[InputRecord]) -> None:
         producer = await self._producer()
-        begun = time.monotonic()
-        topic = self._stage.topics.check_ins[0]
-        waiting: list[tuple[Sent, asyncio.Future[Any]]] = []
-        for number, one in enumerate(sent):
-            if (late := begun + number / self._plan.rate - time.monotonic()) > 0:
+        started = time.monotonic()
+        topic = self._gate.topics.check_ins[0]
+        unacknowledged: list[tuple[InputRecord, asyncio.Future[Any]]] = []
+        for number, record in enumerate(records):
+            if (late := started + number / self._plan.rate - time.monotonic()) > 0:
                 await asyncio.sleep(late)
-            waiting.append((one, await producer.send(topic, one.value, key=one.key)))
-        for one, future in waiting:
+            unacknowledged.append((record, await producer.send(topic, record.value, key=record.key)))
+        for record, future in unacknowledged:
             try:
                 await future
-            except KafkaError:  # a broker was away for too long: once more, which is one more check-in
-                await producer.send_and_wait(topic, one.value, key=one.key)
+            except KafkaError:  # the broker was unavailable for too long: sent again, which is one more check-in
+                await producer.send_and_wait(topic, record.value, key=record.key)
         await producer.stop()
 
     async def _producer(self) -> Any:
         producer = AIOKafkaProducer(
-            bootstrap_servers=self._stage.brokers, acks="all", enable_idempotence=True, request_timeout_ms=60_000
+            bootstrap_servers=self._gate.brokers, acks="all", enable_idempotence=True, request_timeout_ms=60_000
         )
         await producer.start()
         return producer
 
-    async def _sabotage(self) -> None:
-        """All faults, in any order, spread over the time of feeding, and the rest of them after it."""
+    async def _cause_faults(self) -> None:
+        """All faults in random order, spread over the time of sending, the last ones after it."""
         plan = self._plan
         faults: list[Callable[[], Coroutine[Any, Any, None]]] = [
             *[self._kill] * plan.kills,
@@ -176,11 +178,11 @@ class Run:
         for fault in faults:
             await asyncio.sleep(pause * self._rng.uniform(0.2, 1.0))
             await fault()
-            self._mend()
+            self._restart_dead_workers()
 
-    def _mend(self) -> None:
-        """Begin again what has died: killed, or ended by itself."""
-        self._workers = [worker if worker.process.poll() is None else self._begin() for worker in self._workers]
+    def _restart_dead_workers(self) -> None:
+        """Replace the workers that were killed or ended by themselves."""
+        self._workers = [worker if worker.process.poll() is None else self._start_worker() for worker in self._workers]
 
     async def _kill(self) -> None:
         self._rng.choice(self._workers).kill()
@@ -206,25 +208,25 @@ class Run:
         await asyncio.to_thread(self._redis.start)
         self.tally.redis_restarts += 1
 
-    # What came of it
+    # Comparing
 
-    async def _settle(self, made: Sequence[Group]) -> None:
-        """Wait for the last answer, then hold everything against each other."""
-        stage, brokers = self._stage, self._stage.brokers
-        inputs = await read_topic(brokers, stage.topics.check_ins[0], None)
+    async def _compare(self, made: Sequence[Group]) -> None:
+        """Wait for the last answer, then count what was lost, repeated or changed."""
+        gate, brokers = self._gate, self._gate.brokers
+        inputs = await read_topic(brokers, gate.topics.check_ins[0], None)
         wanted = {(record.partition, record.offset): record for record in inputs}
         deadline = time.monotonic() + ANSWER_SECONDS
         while True:
-            verdicts = await read_topic(brokers, stage.topics.verdicts, None)
-            letters = await read_topic(brokers, stage.topics.dead_letters, None)
+            verdicts = await read_topic(brokers, gate.topics.verdicts, None)
+            letters = await read_topic(brokers, gate.topics.dead_letters, None)
             answers: dict[tuple[int, int], list[bytes]] = defaultdict(list)
             for record in verdicts:
-                answers[_place(json.loads(record.value)["origin"])].append(record.value)
+                answers[_position(json.loads(record.value)["origin"])].append(record.value)
             for record in letters:
-                answers[_place(json.loads(record.value)["origin"])].append(record.value)
+                answers[_position(json.loads(record.value)["origin"])].append(record.value)
             if answers.keys() >= wanted.keys() or time.monotonic() > deadline:
                 break
-            self._mend()
+            self._restart_dead_workers()
             await asyncio.sleep(1)
         tally = self.tally
         tally.lost = len(wanted.keys() - answers.keys())
@@ -232,20 +234,22 @@ class Run:
         tally.changed = sum(len(set(values)) > 1 for values in answers.values())
         tally.bad_events = sum(record.key == b"bad" for record in inputs)
         tally.check_ins = len(inputs) - tally.bad_events
-        self._hold_against_truth(made, [json.loads(record.value) for record in verdicts])
-        if not tally.as_promised:
-            tally.problems = [*tally.problems, f"the logs of the workers are in {stage.folder}"]
+        self._compare_with_groups(made, [json.loads(record.value) for record in verdicts])
+        if not tally.is_correct:
+            tally.problems = [*tally.problems, f"the logs of the workers are in {gate.folder}"]
 
-    def _hold_against_truth(self, made: Sequence[Group], verdicts: Sequence[dict[str, Any]]) -> None:
-        told: dict[str, dict[str, Any]] = {}
+    def _compare_with_groups(self, made: Sequence[Group], verdicts: Sequence[dict[str, Any]]) -> None:
+        first_verdicts: dict[str, dict[str, Any]] = {}
         for verdict in verdicts:
             del verdict["origin"]
-            first = told.setdefault(verdict["document_id"], verdict)
+            first = first_verdicts.setdefault(verdict["document_id"], verdict)
             if first != verdict:
                 self.tally.changed += 1
                 self.tally.problems.append(f"{verdict['document_id']}: two different verdicts")
         for group in made:
-            similar = [told.get(document.document_id, {}).get("similar", True) for document in group.documents]
+            similar = [
+                first_verdicts.get(document.document_id, {}).get("similar", True) for document in group.documents
+            ]
             if all(similar):
                 self.tally.none_survived += 1
                 self.tally.problems.append(f"{group.documents[0].document_id}: none of its group survived")
@@ -254,7 +258,7 @@ class Run:
                 self.tally.problems.append(f"{group.documents[0].document_id}: two of its group survived")
 
 
-def _place(origin: dict[str, Any]) -> tuple[int, int]:
+def _position(origin: dict[str, Any]) -> tuple[int, int]:
     return origin["partition"], origin["offset"]
 
 
@@ -263,9 +267,9 @@ def run(plan: Plan, delivery: str, folder: Path) -> Tally:
     with ExitStack() as opened:
         cluster = opened.enter_context(kafka_cluster(plan.brokers))
         redis = opened.enter_context(redis_server("--appendonly", "yes", "--appendfsync", "always"))
-        stage = Stage.fresh(TopicFactory(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
-        opened.callback(stage.close)
-        return asyncio.run(Run(stage, plan, delivery, cluster.servers, redis).go())
+        gate = GateOnKafka.create(TopicFactory(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
+        opened.callback(gate.close)
+        return asyncio.run(Run(gate, plan, delivery, cluster.servers, redis).run())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -292,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(problem, file=sys.stderr)
     report.add("runs", [tally.row() for tally in tallies])
     report.show(as_json=as_json)
-    return 0 if all(tally.as_promised for tally in tallies) else 1
+    return 0 if all(tally.is_correct for tally in tallies) else 1
 
 
 if __name__ == "__main__":

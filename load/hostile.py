@@ -1,7 +1,8 @@
-"""Events that nobody should send: fuzzed JSON, wrong types, huge fields, bytes that are no text, keys without a name.
+"""Malformed and malicious events: fuzzed JSON, wrong types, huge fields, bytes that are no text, keys that are no id.
 
-`python -m load.hostile [--events 100000] [--json]` sends them through a gate on a real broker and holds what comes out
-against what went in: nothing is lost, nothing crashes, everything that cannot be judged is dead-lettered with a reason.
+`python -m load.hostile [--events 100000] [--json]` sends them through a gate on a real broker and compares what
+comes out with what went in: nothing is lost, nothing crashes, everything that cannot be judged is dead-lettered with
+a reason.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 from load.measure import BenchmarkReport
 from tests.support.brokers import TopicFactory, kafka_server
-from tests.support.stage import Sent, Stage
+from tests.support.gate_on_kafka import GateOnKafka, InputRecord
 
 WORDS = [
     "the",
@@ -44,15 +45,15 @@ WORDS = [
 
 
 @dataclass(frozen=True)
-class Hostile(Sent):
-    """A hostile record. A delete is well-formed by chance and gets no answer."""
+class HostileRecord(InputRecord):
+    """A malformed or malicious record. A well-formed delete among them gets no answer."""
 
     is_delete: bool = False
 
 
-def hostile(count: int, *, seed: int) -> Iterator[Hostile]:
+def hostile_records(count: int, *, seed: int) -> Iterator[HostileRecord]:
     rng = random.Random(seed)
-    kinds: Sequence[Callable[[random.Random], Hostile]] = (
+    kinds: Sequence[Callable[[random.Random], HostileRecord]] = (
         _cut_off,
         _flipped,
         _noise,
@@ -77,82 +78,82 @@ def _event(rng: random.Random) -> dict[str, Any]:
     return {"document_id": f"h{rng.getrandbits(40):x}", "text": " ".join(rng.choices(WORDS, k=rng.randint(1, 60)))}
 
 
-def _of(rng: random.Random, value: bytes) -> Hostile:
-    return Hostile(value, rng.randbytes(rng.randint(1, 12)), [("h", rng.randbytes(5))])
+def _of(rng: random.Random, value: bytes) -> HostileRecord:
+    return HostileRecord(value, rng.randbytes(rng.randint(1, 12)), [("h", rng.randbytes(5))])
 
 
-def _cut_off(rng: random.Random) -> Hostile:
+def _cut_off(rng: random.Random) -> HostileRecord:
     raw = json.dumps(_event(rng)).encode()
     return _of(rng, raw[: rng.randint(1, len(raw) - 1)])
 
 
-def _flipped(rng: random.Random) -> Hostile:
+def _flipped(rng: random.Random) -> HostileRecord:
     """One byte of the frame is another: the quotes, the braces, the names."""
     raw = bytearray(json.dumps(_event(rng)).encode())
     raw[rng.choice((0, 1, 5, 14, 15, -1, -2))] = rng.randint(0, 31)
     return _of(rng, bytes(raw))
 
 
-def _noise(rng: random.Random) -> Hostile:
+def _noise(rng: random.Random) -> HostileRecord:
     return _of(rng, b"\x00" + rng.randbytes(rng.randint(0, 300)))
 
 
-def _not_utf8(rng: random.Random) -> Hostile:
+def _not_utf8(rng: random.Random) -> HostileRecord:
     raw = json.dumps(_event(rng)).encode()
     return _of(rng, raw[:-2] + b"\xff\xfe" + raw[-2:])
 
 
-def _wrong_types(rng: random.Random) -> Hostile:
+def _wrong_types(rng: random.Random) -> HostileRecord:
     event = _event(rng)
     field = rng.choice(("document_id", "text", "version", "checked_in_at", "type", "source"))
     event[field] = rng.choice(([], {}, True, -1.5, [event["text"]], {"a": 1}))
     return _of(rng, json.dumps(event).encode())
 
 
-def _missing(rng: random.Random) -> Hostile:
+def _missing(rng: random.Random) -> HostileRecord:
     event = _event(rng)
     del event[rng.choice(("document_id", "text"))]
     return _of(rng, json.dumps(event).encode())
 
 
-def _huge_field(rng: random.Random) -> Hostile:
+def _huge_field(rng: random.Random) -> HostileRecord:
     return _of(rng, json.dumps(_event(rng) | {"document_id": "x" * rng.randint(1025, 50_000)}).encode())
 
 
-def _deep(rng: random.Random) -> Hostile:
+def _deep(rng: random.Random) -> HostileRecord:
     depth = rng.randint(2000, 20_000)
     raw = json.dumps(_event(rng)).encode()
     return _of(rng, raw[:-1] + b', "metadata": ' + b'{"a":' * depth + b"1" + b"}" * depth + b"}")
 
 
-def _surrogate(rng: random.Random) -> Hostile:
+def _surrogate(rng: random.Random) -> HostileRecord:
     return _of(rng, json.dumps(_event(rng)).encode()[:-2] + b'\\ud800"}')
 
 
-def _other_json(rng: random.Random) -> Hostile:
+def _other_json(rng: random.Random) -> HostileRecord:
     return _of(rng, rng.choice((b"[]", b"null", b"1", b'"text"', b"[[[", b"{}", b"", b" ", b'{"type": "nonsense"}')))
 
 
-def _bad_tombstone(rng: random.Random) -> Hostile:
-    return Hostile(None, rng.choice((b"\xff\xfe", b"x" * 2000)))
+def _bad_tombstone(rng: random.Random) -> HostileRecord:
+    return HostileRecord(None, rng.choice((b"\xff\xfe", b"x" * 2000)))
 
 
-def _good_delete(rng: random.Random) -> Hostile:
-    return Hostile(None, f"h{rng.getrandbits(40):x}".encode(), is_delete=True)
+def _good_delete(rng: random.Random) -> HostileRecord:
+    return HostileRecord(None, f"h{rng.getrandbits(40):x}".encode(), is_delete=True)
 
 
-def _pointing(rng: random.Random) -> Hostile:
+def _pointing(rng: random.Random) -> HostileRecord:
     uri = rng.choice(("file:///etc/passwd", "http://localhost/", "file:../../x", "file:" + "a" * 5000, "\x00"))
     return _of(rng, json.dumps({"document_id": "p", "content_uri": uri}).encode())
 
 
-def _many_fields(rng: random.Random) -> Hostile:
+def _many_fields(rng: random.Random) -> HostileRecord:
     event = _event(rng) | {f"f{n}": n for n in range(2000)}
     event["version"] = 10**400
     return _of(rng, json.dumps(event).encode())
 
 
-def _odd_numbers(rng: random.Random) -> Hostile:
+def _odd_numbers(rng: random.Random) -> HostileRecord:
     raw = json.dumps(_event(rng)).encode()
     return _of(rng, raw[:-1] + b', "version": ' + rng.choice((b"NaN", b"1e999", b"-", b"0x10", b"1.5")) + b"}")
 
@@ -162,31 +163,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with kafka_server() as broker, tempfile.TemporaryDirectory(prefix="gate-hostile-") as folder:
-        on = Stage.fresh(TopicFactory(broker.brokers, "hostile"), Path(folder), "memory")
-        begun = time.monotonic()
+        gate = GateOnKafka.create(TopicFactory(broker.brokers, "hostile"), Path(folder), "memory")
+        started = time.monotonic()
         sent = Counter[bool]()
-        for first in range(0, asked.events, 5000):
-            part = list(hostile(min(5000, asked.events - first), seed=asked.seed + first))
-            sent.update(one.is_delete for one in part)
-            on.send(part)
-        on.send([Sent.of("last", " ".join(WORDS))])
-        worker = on.start()
-        on.until_committed(asked.events + 1, seconds=600)
+        for first in range(0, options.events, 5000):
+            part = list(hostile_records(min(5000, options.events - first), seed=options.seed + first))
+            sent.update(record.is_delete for record in part)
+            gate.send(part)
+        gate.send([InputRecord.of("last", " ".join(WORDS))])
+        worker = gate.start()
+        gate.wait_committed(options.events + 1, seconds=600)
         crashed = worker.process.poll() is not None
         worker.stop()
-        letters = on.everything(on.topics.dead_letters)
-        verdicts = on.everything(on.topics.verdicts)
-        on.close()
-        seconds = time.monotonic() - begun
-    lost = asked.events + 1 - sent[True] - len(letters) - len(verdicts)
+        letters = gate.all_records(gate.topics.dead_letters)
+        verdicts = gate.all_records(gate.topics.verdicts)
+        gate.close()
+        seconds = time.monotonic() - started
+    lost = options.events + 1 - sent[True] - len(letters) - len(verdicts)
     reasons = Counter(json.loads(letter.value)["reason"] for letter in letters)
-    report = BenchmarkReport("Hostile events", {"events": asked.events, "seed": asked.seed, "seconds": round(seconds)})
-    told = {"dead-lettered": len(letters), "judged": len(verdicts), "deletes": sent[True], "lost": lost}
-    report.add("what became of them", [told | {"crashes": int(crashed)}])
+    report = BenchmarkReport(
+        "Hostile events", {"events": options.events, "seed": options.seed, "seconds": round(seconds)}
+    )
+    outcomes = {"dead-lettered": len(letters), "judged": len(verdicts), "deletes": sent[True], "lost": lost}
+    report.add("outcomes", [outcomes | {"crashes": int(crashed)}])
     report.add("dead letters", [{"reason": reason, "events": count} for reason, count in reasons.most_common()])
-    report.show(as_json=asked.json)
+    report.show(as_json=options.json)
     return 1 if lost or crashed else 0
 
 

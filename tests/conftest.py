@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.brokers import KafkaServer, TopicFactory, kafka_server
+from tests.support.gate_on_kafka import GateFactory, GateOnKafka
 from tests.support.servers import MARKERS_VARIABLE, RedisCluster, RedisServer, redis_cluster, redis_server
-from tests.support.stage import Stage
 
 # Contract suites that several test modules share get pytest's detailed assertion messages, as test modules do.
 pytest.register_assert_rewrite(
@@ -96,15 +96,15 @@ def shared_redis_cluster() -> Iterator[RedisCluster]:
 
 
 @pytest.fixture
-def stage(topic_factory: TopicFactory, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
-    """Creates topics with workers on them; the index is an SQLite file unless one is given."""
-    stages: list[Stage] = []
+def gate_on_kafka(topic_factory: TopicFactory, tmp_path: Path) -> Iterator[GateFactory]:
+    """Creates topics for the gate to work on; the index is an SQLite file unless one is given."""
+    created: list[GateOnKafka] = []
 
-    def make(index: str | None = None, **options: Any) -> Stage:
-        folder, default = tmp_path / str(len(stages)), str(tmp_path / "index.sqlite")
-        stages.append(Stage.fresh(topic_factory, folder, index or default, **options))
-        return stages[-1]
+    def create(index: str | None = None, **options: Any) -> GateOnKafka:
+        folder, default = tmp_path / str(len(created)), str(tmp_path / "index.sqlite")
+        created.append(GateOnKafka.create(topic_factory, folder, index or default, **options))
+        return created[-1]
 
-    yield make
-    for made in stages:
-        made.close()
+    yield create
+    for gate in created:
+        gate.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from gate.config.settings import Settings, load_settings
 from gate.demo import LIGHTHOUSE
 from gate.errors import ConfigError
 from gate.worker_main import check
-from tests.support.stage import Sent, Stage
+from tests.support.gate_on_kafka import GateFactory, InputRecord
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -39,13 +38,13 @@ def test_one_worker_with_any_index_and_several_with_redis_are_accepted(index: st
 
 
 def test_a_worker_signs_with_the_secret_and_the_profile_of_the_settings(
-    stage: Callable[..., Stage], tmp_path: Path
+    gate_on_kafka: GateFactory, tmp_path: Path
 ) -> None:
     (tmp_path / "secret").write_text("a secret")
-    on = stage(partitions=1)
-    on.send([Sent.of("a", LIGHTHOUSE)])
-    on.start(secret_file=str(tmp_path / "secret"), profile="simhash")
-    [verdict] = on.verdicts(1)
+    gate = gate_on_kafka(partitions=1)
+    gate.send([InputRecord.of("a", LIGHTHOUSE)])
+    gate.start(secret_file=str(tmp_path / "secret"), profile="simhash")
+    [verdict] = gate.verdicts(1)
     [expected] = Gate("simhash", secret=b"a secret").check_in([CheckIn(document_id="a", text=LIGHTHOUSE)])
     assert verdict["content_id"] == expected.content_id
     assert (verdict["fingerprint"], verdict["verdict_id"]) == (expected.fingerprint, expected.verdict_id)

@@ -14,8 +14,8 @@ import pytest
 
 from tests.deploy.deploy_files import SERVICES, arguments, gate_environment, healthcheck
 from tests.support.brokers import TopicFactory
+from tests.support.gate_on_kafka import GateOnKafka, GateProcess, InputRecord
 from tests.support.servers import RedisServer, redis_server
-from tests.support.stage import Sent, Stage, Worker
 
 pytestmark = pytest.mark.redis
 
@@ -29,7 +29,7 @@ def redis() -> Iterator[RedisServer]:
 def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file(
     topic_factory: TopicFactory, redis: RedisServer, tmp_path: Path
 ) -> None:
-    on = Stage.fresh(topic_factory, tmp_path, redis.url, routed=True)
+    on = GateOnKafka.create(topic_factory, tmp_path, redis.url, routed=True)
     moved = {  # what differs outside of a container: addresses, and names, since tests share a broker
         "GATE_KAFKA_BROKERS": topic_factory.brokers,
         "GATE_HTTP_HOST": "127.0.0.1",
@@ -43,11 +43,16 @@ def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file
     }
     assert entry_point("topics", moved, tmp_path).wait(60) == 0
     process = entry_point("gate", {**moved, "GATE_INDEX": redis.url}, tmp_path)
-    worker = Worker(process, tmp_path / "log")
-    on.workers.append(worker)
+    worker = GateProcess(process, tmp_path / "log")
+    on.processes.append(worker)
     try:
-        worker.until_ready()
-        on.send([Sent.of("a", "one text that is long enough to be compared"), Sent.of("b", "another text " * 9)])
+        worker.wait_ready()
+        on.send(
+            [
+                InputRecord.of("a", "one text that is long enough to be compared"),
+                InputRecord.of("b", "another text " * 9),
+            ]
+        )
         assert len(on.verdicts(2)) == 2
         assert len(on.read(f"{on.topics.accepted}.made", 2)) == 2
         environment = {"GATE_HTTP_PORT": str(worker.http_port)}

@@ -19,12 +19,12 @@ import pytest
 
 from tests.deploy.deploy_files import PROMETHEUS, operands, panel_expressions, rules
 from tests.support.brokers import TopicFactory
+from tests.support.gate_on_kafka import GateOnKafka, InputRecord
 from tests.support.servers import RedisServer, free_ports, redis_server, require_program, wait_until
-from tests.support.stage import Sent, Stage
 
 pytestmark = [pytest.mark.prometheus, pytest.mark.redis]
 
-PATIENCE_SECONDS = 90.0
+WAIT_SECONDS = 90.0
 WINDOW = "10s"  # of rates: ten scrapes
 
 
@@ -104,21 +104,21 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], Prometheus]:
     raise RuntimeError(f"prometheus ends at once\n{(folder / 'log').read_text()[-2000:]}")
 
 
-def check_ins(turn: int) -> list[Sent]:
+def check_ins(turn: int) -> list[InputRecord]:
     """Something of each kind: new, near, exact, too short, from two sources and from nobody, broken, deleted."""
     words = " ".join(f"word{turn * 31 + i * i % 997}" for i in range(120))
     return [
-        Sent.of(f"new-{turn}", words, source="wiki", checked_in_at="2026-01-01T00:00:00Z"),
-        Sent.of(f"near-{turn}", f"{words} and one more", source="wiki"),
-        Sent.of(f"exact-{turn}", words, source="mail"),
-        Sent.of(f"short-{turn}", f"short {turn}"),
-        Sent(b'{"document_id": "broken', f"broken-{turn}".encode()),
-        Sent(None, f"new-{turn - 5}".encode()),
+        InputRecord.of(f"new-{turn}", words, source="wiki", checked_in_at="2026-01-01T00:00:00Z"),
+        InputRecord.of(f"near-{turn}", f"{words} and one more", source="wiki"),
+        InputRecord.of(f"exact-{turn}", words, source="mail"),
+        InputRecord.of(f"short-{turn}", f"short {turn}"),
+        InputRecord(b'{"document_id": "broken', f"broken-{turn}".encode()),
+        InputRecord(None, f"new-{turn - 5}".encode()),
     ]
 
 
 @contextmanager
-def load(on: Stage) -> Iterator[None]:
+def load(on: GateOnKafka) -> Iterator[None]:
     """Check-ins without end."""
     enough = threading.Event()
 
@@ -145,15 +145,15 @@ def redis() -> Iterator[RedisServer]:
 def test_every_expression_of_dashboards_and_rules_returns_data(
     topic_factory: TopicFactory, redis: RedisServer, tmp_path: Path
 ) -> None:
-    on = Stage.fresh(topic_factory, tmp_path / "stage", redis.url, routed=True)
+    on = GateOnKafka.create(topic_factory, tmp_path / "gate", redis.url, routed=True)
     try:
         gate = on.start(workers=2)
         with prometheus(tmp_path, gate.http_port) as seen, load(on):
             missing = expressions()
-            deadline = time.monotonic() + PATIENCE_SECONDS
+            deadline = time.monotonic() + WAIT_SECONDS
             on.read(on.topics.verdicts, 20)
             redis.kill()  # so that there are errors to be seen
-            gate.until_ready(ready=False)
+            gate.wait_ready(ready=False)
             redis.start()
             while missing := {place: asked for place, asked in missing.items() if not seen.has_data(asked)}:
                 assert time.monotonic() < deadline, f"{sorted(missing)}\n{on.logs()[-3000:]}"

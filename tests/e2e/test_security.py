@@ -1,4 +1,4 @@
-"""A broker that asks who is there: TLS, names and passwords, and what a worker says when it is turned away."""
+"""A broker with TLS and users: a worker that is authorised joins, any other ends with the settings to check."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ PASSWORD = "open-sesame-4711"
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaServer, str]]:
-    made = certificates(tmp_path_factory.mktemp("certificates"))
-    security = BrokerSecurity(certificates=made, users={"admin": PASSWORD, "guest": "guest"}, mechanism="SCRAM-SHA-512")
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaServer, str]]:
+    files = certificates(tmp_path_factory.mktemp("certificates"))
+    security = BrokerSecurity(
+        certificates=files, users={"admin": PASSWORD, "guest": "guest"}, mechanism="SCRAM-SHA-512"
+    )
     with kafka_server(security=security) as server:
-        yield server, str(made.authority)
+        yield server, str(files.authority)
 
 
 def command(server: KafkaServer, authority: str, user: str, *before: str) -> list[str]:
@@ -44,14 +46,14 @@ def command(server: KafkaServer, authority: str, user: str, *before: str) -> lis
     return [*before, "--kafka", server.brokers, *given]
 
 
-def test_a_worker_comes_in_over_tls_with_its_name_and_its_password_is_told_to_nobody(
-    guarded: tuple[KafkaServer, str], tmp_path: Path
+def test_a_worker_joins_over_tls_with_its_user_and_logs_no_password(
+    secured_broker: tuple[KafkaServer, str], tmp_path: Path
 ) -> None:
-    server, authority = guarded
+    server, authority = secured_broker
     (tmp_path / "password").write_text(PASSWORD)
     secret = ["--set", f"kafka_password_file={tmp_path / 'password'}"]
-    made = CliRunner().invoke(main, [*command(server, authority, "admin", "topics", "create"), *secret])
-    assert made.exit_code == 0, made.output
+    created = CliRunner().invoke(main, [*command(server, authority, "admin", "topics", "create"), *secret])
+    assert created.exit_code == 0, created.output
     log = tmp_path / "log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -76,10 +78,10 @@ def test_a_worker_comes_in_over_tls_with_its_name_and_its_password_is_told_to_no
 
 
 @pytest.mark.parametrize(("user", "password"), [("admin", "wrong"), ("nobody", PASSWORD), ("guest", "guest")])
-def test_whom_the_broker_turns_away_ends_at_once_with_what_to_look_at(
-    guarded: tuple[KafkaServer, str], user: str, password: str
+def test_a_worker_that_the_broker_denies_ends_at_once_with_the_settings_to_check(
+    secured_broker: tuple[KafkaServer, str], user: str, password: str
 ) -> None:
-    server, authority = guarded
+    server, authority = secured_broker
     arguments = command(server, authority, user, "run")
     result = CliRunner().invoke(main, arguments, env={"GATE_KAFKA_PASSWORD": password})
     assert result.exit_code == 2, result.output

@@ -1,4 +1,4 @@
-"""A gate on a real broker, as tests and fault runs see it: processes of the real command, and what topics hold."""
+"""The gate on a real broker, as tests and fault runs use it: processes of `gate run`, and the records of its topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,26 +22,26 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from gate.stream.settings import Topics
 from tests.support.brokers import TopicFactory
 
-PATIENCE_SECONDS = 60.0
+WAIT_SECONDS = 60.0
 SESSION_SECONDS = 3.0
 
 
 @dataclass
-class Worker:
-    """`gate run --kafka` in a process of its own."""
+class GateProcess:
+    """One `gate run --kafka`, and the file that its log goes to."""
 
     process: subprocess.Popen[bytes]
     log: Path
 
     @property
     def http_port(self) -> int:
-        """Any that was free when it began; its log says which. 0: it has not said so yet."""
+        """The free port that the process chose, as its log says; 0: the log does not say so yet."""
         with self.log.open() as log:
-            told = re.search(r'"port": (\d+), "event": "health_server.started"', log.read(2**16))
-        return int(told[1]) if told else 0
+            served = re.search(r'"port": (\d+), "event": "health_server.started"', log.read(2**16))
+        return int(served[1]) if served else 0
 
     def stop(self, seconds: float = 30.0) -> int:
-        """As an orchestrator would: told to, and waited for."""
+        """Stop as an orchestrator does, by SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         return self.process.wait(seconds)
@@ -50,13 +50,13 @@ class Worker:
         self.process.kill()
         self.process.wait()
 
-    def ready(self) -> tuple[bool, Mapping[str, Any]]:
-        """What /readyz says; not ready where nobody answers yet."""
+    def readiness(self) -> tuple[bool, Mapping[str, Any]]:
+        """Whether /readyz says ready, and its reasons; not ready where the port does not answer yet."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}/readyz", timeout=5) as answer:
                 return True, json.load(answer)["reasons"]
-        except urllib.error.HTTPError as refusal:
-            return False, json.load(refusal)["reasons"]
+        except urllib.error.HTTPError as unready:
+            return False, json.load(unready)["reasons"]
         except OSError as exc:
             return False, {"http": str(exc)}
 
@@ -65,28 +65,44 @@ class Worker:
             text: str = answer.read().decode()
             return text
 
-    def until_ready(self, *, ready: bool = True, seconds: float = PATIENCE_SECONDS) -> Mapping[str, Any]:
+    def wait_ready(self, *, ready: bool = True, seconds: float = WAIT_SECONDS) -> Mapping[str, Any]:
+        """Wait until the process is ready, or until it is not; the reasons that /readyz gives then."""
         deadline = time.monotonic() + seconds
-        while (found := self.ready())[0] is not ready:
+        while (found := self.readiness())[0] is not ready:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{found[1]}; exit code {self.process.poll()}\n{self.log.read_text()[-3000:]}")
             time.sleep(0.05)
         return found[1]
 
 
+@dataclass(frozen=True)
+class InputRecord:
+    """A record to send to the topic of check-ins."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: Sequence[tuple[str, bytes]] = ()
+    partition: int | None = None
+
+    @classmethod
+    def of(cls, document_id: str, text: str, *, partition: int | None = None, **fields: object) -> InputRecord:
+        event = {"document_id": document_id, "text": text, **fields}
+        return cls(json.dumps(event).encode(), document_id.encode(), partition=partition)
+
+
 @dataclass
-class Stage:
-    """Topics and a group of one test, and the workers on them."""
+class GateOnKafka:
+    """Topics, a group and an index of one test, and the processes of the gate that work on them."""
 
     brokers: str
     topics: Topics
     group: str
     folder: Path
     index: str
-    workers: list[Worker] = field(default_factory=list)
+    processes: list[GateProcess] = field(default_factory=list)
 
     @classmethod
-    def fresh(
+    def create(
         cls,
         topic_factory: TopicFactory,
         folder: Path,
@@ -95,7 +111,8 @@ class Stage:
         partitions: int = 3,
         verdict_partitions: int | None = None,
         routed: bool = False,
-    ) -> Stage:
+    ) -> GateOnKafka:
+        """Create the topics. `routed`: with topics for accepted documents and for those in quarantine."""
         copies = len(topic_factory.brokers.split(","))
         topics = Topics(
             check_ins=(topic_factory.create("check-ins", partitions=partitions, copies=copies),),
@@ -106,8 +123,8 @@ class Stage:
         )
         return cls(topic_factory.brokers, topics, topic_factory.group(), folder, index)
 
-    def start(self, *, wait: bool = True, workers: int = 1, **settings: object) -> Worker:
-        """One more process of the gate. Settings by name, as in `delivery="exactly_once"`."""
+    def start(self, *, wait: bool = True, workers: int = 1, **settings: object) -> GateProcess:
+        """Start another process of the gate. Settings by name, as in `delivery="exactly_once"`."""
         topics = self.topics
         given: dict[str, object] = {
             "kafka_group": self.group,
@@ -123,7 +140,7 @@ class Stage:
             **settings,
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        log = self.folder / f"worker-{len(self.workers)}.log"
+        log = self.folder / f"worker-{len(self.processes)}.log"
         command = [sys.executable, "-m", "gate", "run", "--kafka", self.brokers, "--index", self.index]
         command += ["--workers", str(workers), "--http-port", "0"]
         for key, value in given.items():
@@ -131,27 +148,28 @@ class Stage:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
         with log.open("ab") as out:
             process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
-        worker = Worker(process, log)
-        self.workers.append(worker)
+        started = GateProcess(process, log)
+        self.processes.append(started)
         if wait:
-            worker.until_ready()
-        return worker
+            started.wait_ready()
+        return started
 
     def close(self) -> None:
-        for worker in self.workers:
-            if worker.process.poll() is None:
-                worker.process.send_signal(signal.SIGCONT)
-                worker.kill()
+        """Kill the processes that still run."""
+        for one in self.processes:
+            if one.process.poll() is None:
+                one.process.send_signal(signal.SIGCONT)
+                one.kill()
 
     def logs(self) -> str:
-        return "".join(worker.log.read_text(errors="replace") for worker in self.workers)
+        return "".join(one.log.read_text(errors="replace") for one in self.processes)
 
-    # What goes in and what comes out
+    # Records in and out
 
-    def send(self, values: Iterable[Sent]) -> None:
-        asyncio.run(self._send(values))
+    def send(self, records: Iterable[InputRecord]) -> None:
+        asyncio.run(self._send(records))
 
-    async def _send(self, values: Iterable[Sent]) -> None:
+    async def _send(self, records: Iterable[InputRecord]) -> None:
         producer = AIOKafkaProducer(
             bootstrap_servers=self.brokers, acks="all", enable_idempotence=True, max_request_size=40 * 2**20
         )
@@ -159,41 +177,46 @@ class Stage:
         try:
             futures = [
                 await producer.send(
-                    self.topics.check_ins[0], one.value, key=one.key, headers=list(one.headers), partition=one.partition
+                    self.topics.check_ins[0],
+                    record.value,
+                    key=record.key,
+                    headers=list(record.headers),
+                    partition=record.partition,
                 )
-                for one in values
+                for record in records
             ]
             await asyncio.gather(*futures)
         finally:
             await producer.stop()
 
-    def everything(self, topic: str | None) -> list[Any]:
+    def all_records(self, topic: str | None) -> list[Any]:
         """The committed records that a topic holds now."""
         return asyncio.run(read_topic(self.brokers, topic or "", None))
 
-    def read(self, topic: str | None, count: int, *, seconds: float = PATIENCE_SECONDS) -> list[Any]:
-        """So many committed records of a topic, in the order of their partitions. Fails if there are fewer."""
-        found = asyncio.run(read_topic(self.brokers, topic or "", count, seconds=seconds))
-        if len(found) < count:
-            raise AssertionError(f"{topic}: {len(found)} of {count} records\n{self.logs()[-4000:]}")
-        return found
+    def read(self, topic: str | None, count: int, *, seconds: float = WAIT_SECONDS) -> list[Any]:
+        """Wait for so many committed records of a topic; in the order of their partitions."""
+        records = asyncio.run(read_topic(self.brokers, topic or "", count, seconds=seconds))
+        if len(records) < count:
+            raise AssertionError(f"{topic}: {len(records)} of {count} records\n{self.logs()[-4000:]}")
+        return records
 
-    def verdicts(self, count: int, *, seconds: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
+    def verdicts(self, count: int, *, seconds: float = WAIT_SECONDS) -> list[dict[str, Any]]:
+        """Wait for so many verdicts."""
         return [json.loads(record.value) for record in self.read(self.topics.verdicts, count, seconds=seconds)]
 
-    def committed(self) -> dict[int, int]:
-        """By partition of the check-ins, how far the group has come."""
-        return asyncio.run(self._committed())
+    def committed_offsets(self) -> dict[int, int]:
+        """The offset of the group in each partition of the check-ins."""
+        return asyncio.run(self._committed_offsets())
 
-    def until_committed(self, records: int, *, seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait until the group has come that far, over all partitions."""
+    def wait_committed(self, records: int, *, seconds: float = WAIT_SECONDS) -> None:
+        """Wait until the offsets of the group add up to so many records."""
         deadline = time.monotonic() + seconds
-        while (found := sum(self.committed().values())) < records:
+        while (committed := sum(self.committed_offsets().values())) < records:
             if time.monotonic() > deadline:
-                raise AssertionError(f"committed {found} of {records} records\n{self.logs()[-4000:]}")
+                raise AssertionError(f"committed {committed} of {records} records\n{self.logs()[-4000:]}")
             time.sleep(0.2)
 
-    async def _committed(self) -> dict[int, int]:
+    async def _committed_offsets(self) -> dict[int, int]:
         [topic] = self.topics.check_ins
         consumer = AIOKafkaConsumer(bootstrap_servers=self.brokers, group_id=self.group, enable_auto_commit=False)
         await consumer.start()
@@ -204,19 +227,7 @@ class Stage:
             await consumer.stop()
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A record to check in."""
-
-    value: bytes | None
-    key: bytes | None = None
-    headers: Sequence[tuple[str, bytes]] = ()
-    partition: int | None = None
-
-    @classmethod
-    def of(cls, document_id: str, text: str, *, partition: int | None = None, **fields: object) -> Sent:
-        event = {"document_id": document_id, "text": text, **fields}
-        return cls(json.dumps(event).encode(), document_id.encode(), partition=partition)
+GateFactory = Callable[..., GateOnKafka]  # the fixture `gate_on_kafka`: an index, and options of `GateOnKafka.create`
 
 
 async def partitions_of(brokers: str, topic: str) -> list[TopicPartition]:
@@ -228,8 +239,8 @@ async def partitions_of(brokers: str, topic: str) -> list[TopicPartition]:
         await consumer.stop()
 
 
-async def read_topic(brokers: str, topic: str, count: int | None, *, seconds: float = PATIENCE_SECONDS) -> list[Any]:
-    """Committed records from the beginning: so many as wanted, or, where nobody knows how many, all there are now."""
+async def read_topic(brokers: str, topic: str, count: int | None, *, seconds: float = WAIT_SECONDS) -> list[Any]:
+    """Committed records from the beginning: at least `count`, or fewer when the time is up; None: all there are now."""
     consumer = AIOKafkaConsumer(
         topic,
         bootstrap_servers=brokers,
