@@ -32,7 +32,7 @@ from pathlib import Path
 from redis.exceptions import MovedError
 
 from gate.index.redis.layout import SHARDS, hash_tags
-from load.feed import SETTINGS, Feed, TrippedGate, stream
+from load.feed import SETTINGS, FaultyGate, RetryingFeed, stream
 from load.measure import BenchmarkReport
 from tests.support.servers import (
     MASTER_NAME,
@@ -57,7 +57,7 @@ class Damage:
     fault: str
     may_lose: bool
     passed: int = 0  # documents that had passed when it happened
-    tried_again: int = 0
+    retries: int = 0
     longest_wait: float = 0.0
     lost: int = 0
     oldest_seconds: float = 0.0
@@ -99,26 +99,26 @@ def measure(name: str, case: Case, *, may_lose: bool) -> Damage:
     """Let a fault happen to an index under load, and see what is left of it."""
     moment = Moment()
     damage = Damage(fault=name, may_lose=may_lose)
-    with TrippedGate(PROFILE, index=case.url, redis=SETTINGS) as gate:
-        feed = Feed(gate, stream(1))
+    with FaultyGate(PROFILE, index=case.url, redis=SETTINGS) as gate:
+        feed = RetryingFeed(gate, stream(1))
         feed.during(lambda: case.fault(moment))
     ended = moment.at or time.monotonic()
-    times = {document.document_id: when for (document, _), when in zip(feed.told, feed.when, strict=True)}
+    times = {document.document_id: when for (document, _), when in zip(feed.answered, feed.answered_at, strict=True)}
     passed = [pair for pair in feed.passed if times[pair[0].document_id] <= ended]
-    with TrippedGate(PROFILE, index=case.seen_at or case.url, redis=SETTINGS) as fresh:
+    with FaultyGate(PROFILE, index=case.seen_at or case.url, redis=SETTINGS) as fresh:
         assert fresh.ticket() > feed.highest_ticket, "tickets fell back"  # it has seen none of them
         feed.gate = fresh
-        lost = fresh.damaged(passed)
+        lost = fresh.incomplete(passed)
         damage.passed, damage.lost = len(passed), len(lost)
         damage.oldest_seconds = round(max((ended - times[name] for name in lost), default=0.0), 2)
-        damage.tried_again, damage.longest_wait = feed.tried_again, round(feed.longest_seconds, 2)
-        damage.let_through = fresh.let_through(passed)
-        damage.wrong = feed.unlike()
-        damage.changed = feed.changed()
-        damage.left = fresh.let_through(passed)
-        damage.verify_found = fresh.faults(fix=True)
-        feed.changed()
-        damage.left_at_last = fresh.let_through(passed)
+        damage.retries, damage.longest_wait = feed.retries, round(feed.longest_seconds, 2)
+        damage.let_through = fresh.count_missed(passed)
+        damage.wrong = feed.count_unexpected()
+        damage.changed = feed.count_changed()
+        damage.left = fresh.count_missed(passed)
+        damage.verify_found = fresh.count_findings(fix=True)
+        feed.count_changed()
+        damage.left_at_last = fresh.count_missed(passed)
     return damage
 
 

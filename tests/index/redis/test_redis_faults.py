@@ -20,7 +20,7 @@ from gate.errors import Unavailable
 from gate.index.redis.connect import open_store
 from gate.index.redis.layout import SHARDS, hash_tags, prefixes_of
 from gate.index.store import Keys
-from load.feed import SETTINGS, Feed, TrippedGate, stream
+from load.feed import SETTINGS, FaultyGate, RetryingFeed, stream
 from load.redis_faults import AOF, cut_replication, holder_of_first_shard, is_master, promoted_by
 from tests.support.servers import (
     RedisCluster,
@@ -50,27 +50,27 @@ def cluster() -> Iterator[RedisCluster]:
         yield made
 
 
-def open_gate(url: str, name: str = "") -> TrippedGate:
+def open_gate(url: str, name: str = "") -> FaultyGate:
     """A gate of its own index, unless it is named."""
-    return TrippedGate(Profile(name=name or f"faults-{next(NUMBERS)}"), index=url, redis=SETTINGS)
+    return FaultyGate(Profile(name=name or f"faults-{next(NUMBERS)}"), index=url, redis=SETTINGS)
 
 
-def assert_as_if_nothing_happened(feed: Feed) -> None:
+def assert_as_if_nothing_happened(feed: RetryingFeed) -> None:
     """The verdicts are those of a calm day, they are given again, and the index is whole, with nothing twice."""
-    assert feed.unlike() == 0
-    assert feed.gate.damaged(feed.passed) == set()
-    assert feed.gate.let_through(feed.passed) == 0
-    assert feed.changed() == 0
-    assert feed.gate.faults(fix=False) == 0
+    assert feed.count_unexpected() == 0
+    assert feed.gate.incomplete(feed.passed) == set()
+    assert feed.gate.count_missed(feed.passed) == 0
+    assert feed.count_changed() == 0
+    assert feed.gate.count_findings(fix=False) == 0
     assert feed.gate.info()["postings"] == feed.postings
 
 
-def at_every_step(feed: Feed, trip: Callable[[], object]) -> None:
+def at_every_step(feed: RetryingFeed, fault: Callable[[], object]) -> None:
     feed.run(2)
     for step in range(1, STEPS):
-        feed.gate.tripped.arm(step, trip)
+        feed.gate.faulty_store.arm(step, fault)
         feed.run()
-    feed.gate.tripped.disarm()
+    feed.gate.faulty_store.disarm()
 
 
 class TestOneServer:
@@ -82,9 +82,9 @@ class TestOneServer:
                 if server.process is None:
                     server.start()
 
-            feed = Feed(gate, stream(2), recover=start_again)
+            feed = RetryingFeed(gate, stream(2), recover=start_again)
             at_every_step(feed, server.kill)
-            assert feed.tried_again >= STEPS // 2
+            assert feed.retries >= STEPS // 2
             assert_as_if_nothing_happened(feed)
 
     def test_restarted_it_goes_on(self) -> None:
@@ -94,20 +94,20 @@ class TestOneServer:
                 server.stop()
                 server.start()
 
-            feed = Feed(gate, stream(3))
+            feed = RetryingFeed(gate, stream(3))
             at_every_step(feed, restart)
             assert_as_if_nothing_happened(feed)
 
     def test_scripts_that_are_flushed_at_any_step_are_brought_back(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate, server.client() as client:
-            feed = Feed(gate, stream(4))
+            feed = RetryingFeed(gate, stream(4))
             at_every_step(feed, client.script_flush)
-            assert feed.tried_again == 0
+            assert feed.retries == 0
             assert_as_if_nothing_happened(feed)
 
     def test_connections_that_are_killed_at_any_step_are_made_again(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate, server.client() as client:
-            feed = Feed(gate, stream(5))
+            feed = RetryingFeed(gate, stream(5))
             at_every_step(feed, lambda: client.client_kill_filter(_type="normal", skipme=True))
             assert_as_if_nothing_happened(feed)
 
@@ -119,10 +119,10 @@ class TestOneServer:
         name = f"cut-{seed}"
         with open_gate(server.url, name) as straight, cutting_proxy(server, budgets) as url:
             with open_gate(url, name) as cut:
-                feed = Feed(cut, stream(6 + seed))
+                feed = RetryingFeed(cut, stream(6 + seed))
                 while bytes_left:
                     feed.run()
-            assert feed.tried_again
+            assert feed.retries
             feed.gate = straight
             assert_as_if_nothing_happened(feed)
 
@@ -136,14 +136,14 @@ class TestOneServer:
                 client.config_set("maxmemory", client.info("memory")["used_memory"])
 
             with open_gate(server.url) as gate:
-                feed = Feed(gate, stream(10), recover=make_room)
+                feed = RetryingFeed(gate, stream(10), recover=make_room)
                 feed.run(2)
                 for step in range(1, STEPS):
-                    gate.tripped.arm(step, fill)
+                    gate.faulty_store.arm(step, fill)
                     feed.run()
-                    gate.tripped.disarm()
+                    gate.faulty_store.disarm()
                     make_room()
-                assert feed.tried_again >= STEPS // 2
+                assert feed.retries >= STEPS // 2
                 assert_as_if_nothing_happened(feed)
                 fill()
                 with pytest.raises(Unavailable, match="out of memory: raise its maxmemory"):
@@ -151,14 +151,14 @@ class TestOneServer:
 
     def test_a_process_does_not_keep_copies_in_mind(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate:
-            feed = Feed(gate, stream(9))
+            feed = RetryingFeed(gate, stream(9))
             feed.run(4)
-            assert len(feed.passed) < len(feed.told)
-            assert not getattr(gate.tripped.store, "_unappended")  # noqa: B009 - nothing else shows it
+            assert len(feed.passed) < len(feed.answered)
+            assert not getattr(gate.faulty_store.store, "_unappended")  # noqa: B009 - nothing else shows it
 
     def test_a_server_that_came_back_empty_is_not_taken_for_a_new_one(self) -> None:
         with redis_server() as server, open_gate(server.url) as gate:
-            feed = Feed(gate, stream(11))
+            feed = RetryingFeed(gate, stream(11))
             feed.run(2)
             server.kill()
             server.start()
@@ -168,11 +168,11 @@ class TestOneServer:
 
     def test_a_part_that_is_gone_is_not_made_good_in_silence(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate, server.client() as client:
-            feed = Feed(gate, stream(12))
+            feed = RetryingFeed(gate, stream(12))
             feed.run(1)
             client.delete(f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[7]}}}:v")
             with pytest.raises(Unavailable, match="a part of it, is gone"):
-                feed.gate.check_in([document for document, _ in feed.told])
+                feed.gate.check_in([document for document, _ in feed.answered])
 
 
 class TestTickets:
@@ -239,22 +239,22 @@ class TestLog:
 class TestReplicas:
     def test_a_replica_that_is_promoted_by_sentinels_goes_on_where_the_master_was(self) -> None:
         with redis_with_sentinels() as watched, open_gate(watched.url) as gate:
-            feed = Feed(gate, stream(20))
+            feed = RetryingFeed(gate, stream(20))
 
             def end() -> None:
                 in_step(watched.master, "any")
                 watched.master.kill()
 
             feed.run(2)
-            gate.tripped.arm(5, end)
+            gate.faulty_store.arm(5, end)
             feed.run(3)
             assert promoted_by(watched)()
-            assert feed.tried_again
+            assert feed.retries
             assert_as_if_nothing_happened(feed)
 
     def test_what_a_late_replica_never_got_is_judged_anew_and_tickets_rise(self) -> None:
         with redis_with_sentinels() as watched, open_gate(watched.url) as gate:
-            feed = Feed(gate, stream(21))
+            feed = RetryingFeed(gate, stream(21))
             feed.run(3)
             kept = list(feed.passed)
             in_step(watched.master, "any")
@@ -263,30 +263,30 @@ class TestReplicas:
             lost = feed.passed[len(kept) :]
             watched.master.kill()
             wait_until(promoted_by(watched), "nobody was promoted")
-            [verdict] = feed._patiently(lambda: gate.check_in([lost[0][0]]))
+            [verdict] = feed.retry(lambda: gate.check_in([lost[0][0]]))
             assert verdict == lost[0][1]
             with open_gate(watched.url, gate.profile.name) as fresh:
                 assert fresh.ticket() > feed.highest_ticket
-            assert gate.damaged(kept) == set()
-            assert gate.damaged(lost) == {document.document_id for document, _ in lost[1:]}
-            assert feed.changed() == 0  # nothing came in between: the same stream gives the same verdicts
-            assert gate.let_through(feed.passed) == 0
+            assert gate.incomplete(kept) == set()
+            assert gate.incomplete(lost) == {document.document_id for document, _ in lost[1:]}
+            assert feed.count_changed() == 0  # nothing came in between: the same stream gives the same verdicts
+            assert gate.count_missed(feed.passed) == 0
 
     def test_a_cluster_that_promotes_a_replica_goes_on(self) -> None:
         with redis_cluster(3, replicas=1) as made, open_gate(made.url) as gate:
             master = holder_of_first_shard(made)
             replica = made.replica_of(master)
-            feed = Feed(gate, stream(22))
+            feed = RetryingFeed(gate, stream(22))
 
             def end() -> None:
                 in_step(master, f"{{{hash_tags(SHARDS)[0]}}}")
                 master.kill()
 
             feed.run(2)
-            gate.tripped.arm(5, end)
+            gate.faulty_store.arm(5, end)
             feed.run(3)
             assert is_master(replica)()
-            assert feed.tried_again
+            assert feed.retries
             assert_as_if_nothing_happened(feed)
             with open_gate(made.url, gate.profile.name) as fresh:
                 assert fresh.ticket() > feed.highest_ticket
@@ -295,7 +295,7 @@ class TestReplicas:
 class TestMovingSlots:
     def test_slots_may_move_under_load(self, cluster: RedisCluster) -> None:
         with open_gate(cluster.url) as gate:
-            feed = Feed(gate, stream(30))
+            feed = RetryingFeed(gate, stream(30))
             feed.during(lambda: cluster.reshard(cluster.servers[0], cluster.servers[1], 600), before=3, after=3)
             assert_as_if_nothing_happened(feed)
 
@@ -304,7 +304,7 @@ class TestMovingSlots:
         self, cluster: RedisCluster, share: float
     ) -> None:
         with open_gate(cluster.url) as gate:
-            feed = Feed(gate, stream(31))
+            feed = RetryingFeed(gate, stream(31))
             feed.run(3)
             tag = hash_tags(SHARDS)[5]
             giver = holder(cluster, tag)
