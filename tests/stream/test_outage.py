@@ -49,5 +49,5 @@ def test_every_failed_attempt_is_counted_as_a_retry(readiness: Readiness) -> Non
     outage.failed("timeout")
     outage.failed("refused")
     outage.recovered()
-    assert metrics.registry.get_sample_value("gate_retries_total", {"what": "broker"}) == 2
-    assert metrics.registry.get_sample_value("gate_away", {"what": "broker"}) == 0
+    assert metrics.registry.get_sample_value("gate_dependency_retries_total", {"dependency": "broker"}) == 2
+    assert metrics.registry.get_sample_value("gate_dependency_up", {"dependency": "broker"}) == 1

@@ -99,6 +99,6 @@ async def test_a_check_in_is_counted_when_its_verdict_is_acknowledged_and_not_be
     harness.sender.record_delivered(judged.answers)
     assert value("gate_verdicts_total", **labels) == 1
     assert value("gate_dead_letters_total", reason="bad_json") == 1
-    assert value("gate_routed_total", to="accepted") == 1
-    assert value("gate_routed_total", to="quarantine") == 2
-    assert value("gate_arrival_to_verdict_seconds_count") == 3
+    assert value("gate_routed_documents_total", destination="accepted") == 1
+    assert value("gate_routed_documents_total", destination="quarantine") == 2
+    assert value("gate_processing_latency_seconds_count") == 3
