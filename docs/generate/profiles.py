@@ -21,7 +21,8 @@ HEAD = f"""\
 
 {GENERATED}\
 A profile says what of a text is looked at, how it is signed and found, and what counts as alike. Its name and version
-are in every verdict and every index.
+are in every verdict and every index. [Choosing a profile and a threshold](../choosing-a-profile.md) helps to decide;
+this page lists what there is.
 
 A profile of your own is a TOML file with a flat table, or a table in `gate.toml`. It names its `base` and what differs
 from it; `false` turns a threshold off:
