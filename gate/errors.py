@@ -31,6 +31,7 @@ Reason = Literal[
     "index_unavailable",
     "missing_field",
     "no_content",
+    "not_json_lines",
     "other_profile",
     "too_large",
     "too_large_to_route",

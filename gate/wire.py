@@ -352,7 +352,8 @@ def _delete(raw: bytes, exc: msgspec.ValidationError, origin: Origin | None) -> 
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
         # The first fault found was in a field, but the message is not even JSON; or it is no object at all.
         if isinstance(worse, msgspec.ValidationError):
-            raise _bad("bad_json", "the line is JSON, but no object: send one object a line", origin) from exc
+            unit = _unit(origin)
+            raise _bad("bad_json", f"the {unit} is JSON, but no object: send one object per {unit}", origin) from exc
         raise _unreadable(raw, worse, origin) from worse
     if kind == "delete":
         try:
@@ -385,13 +386,22 @@ def _unreadable(raw: bytes, exc: Exception, origin: Origin | None) -> BadDocumen
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as undecodable:
-        message = f"{', '.join(named) or 'the line'}: not UTF-8 at byte {undecodable.start}: re-encode it as UTF-8"
+        what = ", ".join(named) or f"the {_unit(origin)}"
+        message = f"{what}: not UTF-8 at byte {undecodable.start}: re-encode it as UTF-8"
         return _bad("bad_utf8", message, origin)
     if named:
         remedy = "holds half of a surrogate pair, which is no character: repair or drop it upstream"
         return _bad("bad_text", f"{', '.join(named)}: {remedy}", origin)
     finding = "ends too soon" if "truncated" in str(exc) else str(exc).removeprefix("JSON is malformed: ")
-    return _bad("bad_json", f"the line is not JSON: {finding}: send one object a line", origin)
+    unit = _unit(origin)
+    return _bad("bad_json", f"the {unit} is not JSON: {finding}: send one object per {unit}", origin)
+
+
+def _unit(origin: Origin | None) -> str:
+    """What holds one message where this one was read: a record of a topic, a line of a file."""
+    if origin is None:
+        return "message"
+    return "record" if origin.topic is not None else "line"
 
 
 def _leniently(raw: bytes) -> dict[str, Any]:

@@ -59,6 +59,7 @@ REASONS: dict[str, str] = {
     "index_unavailable": "a delete came while the index was unavailable and check-ins passed unchecked; send it again",
     "missing_field": "a field is missing that every message needs",
     "no_content": "neither `text` nor `content_uri` is given",
+    "not_json_lines": "a file holds no JSON in its first lines, and is rejected as a whole",
     "other_profile": "a verdict that an index is rebuilt from was given under another profile",
     "too_large": "the document or the record is larger than the limits allow",
     "too_large_for_topic": "a document of an archive is larger than a record of the topic may be",

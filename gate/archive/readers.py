@@ -27,6 +27,7 @@ from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
 from gate.stream.content import attach_content
+from gate.stream.field_names import OWN_NAMES, FieldNames, explain_missing_fields
 from gate.wire import CheckInEvent, DocumentId, Event, Origin, RejectedMessage, decode_event, encode
 
 STDIN = jsonl.STDIN
@@ -72,6 +73,7 @@ class OpenFile:
     modified_at: datetime | None
     source: str | None = None
     after_line: int = 0  # lines up to this one were done by an earlier replay
+    field_names: FieldNames = OWN_NAMES
 
 
 ReadResult = ArchivedEvent | RejectedMessage | None  # None: the input pauses; more may come
@@ -100,11 +102,20 @@ def archive_files(paths: Sequence[Path]) -> Iterator[ArchiveFile]:
 class FileReader:
     """The documents of one file, and how many of its bytes have been read."""
 
-    def __init__(self, file: ArchiveFile, *, limits: Limits, source: str | None = None, after_line: int = 0) -> None:
+    def __init__(
+        self,
+        file: ArchiveFile,
+        *,
+        limits: Limits,
+        source: str | None = None,
+        after_line: int = 0,
+        field_names: FieldNames = OWN_NAMES,
+    ) -> None:
         self._archive_file = file
         self._limits = limits
         self._source = source
         self._after_line = after_line
+        self._field_names = field_names
         self._file: io.BufferedReader | None = None
 
     def read_bytes(self) -> int:
@@ -122,6 +133,7 @@ class FileReader:
                     modified_at=_modified_at(file) if self._archive_file.path is not None else None,
                     source=self._source,
                     after_line=self._after_line,
+                    field_names=self._field_names,
                 )
                 yield from format_of(self._archive_file).read(opened)
             except OSError as exc:
@@ -156,6 +168,10 @@ def read_text(opened: OpenFile) -> Iterator[ReadResult]:
 
 def read_jsonl(opened: OpenFile) -> Iterator[ReadResult]:
     """Each line is an event. Its own time and source win over those of the file."""
+    return jsonl.reject_other_format(_read_lines(opened), Origin(file=opened.file.name))
+
+
+def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
     file, limits = opened.file, opened.limits
     root = Path() if file.path is None else file.path.parent
     longest = jsonl.max_line_bytes(limits)
@@ -170,10 +186,12 @@ def read_jsonl(opened: OpenFile) -> Iterator[ReadResult]:
             yield jsonl.reject_overlong(line, origin, max_bytes=longest)
             continue
         try:
-            event = decode_event(line.raw, origin=origin, limits=limits)
-            yield _complete(event, line.raw, origin, opened, root)
+            raw = opened.field_names.rename(line.raw)
+            event = decode_event(raw, origin=origin, limits=limits)
+            yield _complete(event, raw, origin, opened, root)
         except BadDocument as exc:
-            yield RejectedMessage.of(exc, line.raw, origin=origin)
+            error = explain_missing_fields(exc, line.raw, opened.field_names)
+            yield RejectedMessage.of(error, line.raw, origin=origin)
 
 
 def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile, root: Path) -> ArchivedEvent:

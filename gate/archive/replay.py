@@ -9,6 +9,7 @@ from gate.archive.journal import Checkpoint, Journal
 from gate.archive.readers import ArchivedEvent, ArchiveFile, FileReader
 from gate.archive.replay_stats import ReplayStats, pause_seconds
 from gate.limits import Limits
+from gate.stream.field_names import OWN_NAMES, FieldNames
 from gate.wire import CheckInEvent, RejectedMessage
 
 BATCH_DOCUMENTS = 500
@@ -46,6 +47,7 @@ class Replay:
         clock: Callable[[], float],
         rate: float | None = None,
         source: str | None = None,
+        field_names: FieldNames = OWN_NAMES,
         on_rejected: Callable[[RejectedMessage], None] = lambda rejected: None,
         on_progress: Callable[[int], None] = lambda read_bytes: None,
     ) -> None:
@@ -56,6 +58,7 @@ class Replay:
         self._clock = clock
         self._rate = rate
         self._source = source
+        self._field_names = field_names
         self._on_rejected = on_rejected
         self._on_progress = on_progress
         self._batch: list[ReplayItem] = []
@@ -84,7 +87,9 @@ class Replay:
 
     def _replay_file(self, file: ArchiveFile) -> None:
         after = self._journal.last_line(file.key) if self._journal is not None else 0
-        reader = FileReader(file, limits=self._limits, source=self._source, after_line=after)
+        reader = FileReader(
+            file, limits=self._limits, source=self._source, after_line=after, field_names=self._field_names
+        )
         # A file of lines gets a last checkpoint of its own. In any other file the one document has the checkpoint, and
         # a file that could not be read has none, so that it is tried again.
         by_lines = True

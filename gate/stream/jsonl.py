@@ -17,17 +17,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeVar
 
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.pipeline import chunked
 from gate.stream.content import attach_content
+from gate.stream.field_names import OWN_NAMES, FieldNames, explain_missing_fields
 from gate.wire import CheckInEvent, DecodedMessage, Origin, RejectedMessage, VerdictEvent, decode_event, encode
 
 Message = DecodedMessage | RejectedMessage
 
 STDIN = "-"
+# After so many lines that are no JSON, from the first line on, a file is taken for something else.
+MAX_FIRST_BAD_LINES = 25
 _READ_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
 # The longest escape of a character of the basic plane in JSON is \uXXXX; the rest is room for the other fields.
@@ -126,13 +129,25 @@ def _can_block(stream: BinaryIO) -> bool:
 
 
 def decode_lines(
-    stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None = None
+    stream: BinaryIO,
+    *,
+    name: str,
+    limits: Limits,
+    content_root: Path | None = None,
+    field_names: FieldNames = OWN_NAMES,
 ) -> Iterator[Message | None]:
     """The event in each line, or why there is none, in the order of the input; None where the input would block.
 
     Content that events refer to is read from `content_root`: by default the folder of the file, and the working
-    directory for standard input.
+    directory for standard input. A file that is not JSON Lines is rejected once, not line by line.
     """
+    messages = _decode_lines(stream, name=name, limits=limits, content_root=content_root, field_names=field_names)
+    return reject_other_format(messages, Origin(file=name))
+
+
+def _decode_lines(
+    stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None, field_names: FieldNames
+) -> Iterator[Message | None]:
     root = content_root or (Path() if name == STDIN else Path(name).parent)
     max_bytes = max_line_bytes(limits)
     for line in read_lines(stream, max_bytes=max_bytes):
@@ -144,13 +159,55 @@ def decode_lines(
             yield reject_overlong(line, origin, max_bytes=max_bytes)
             continue
         try:
-            event = decode_event(line.raw, origin=origin, limits=limits)
+            event = decode_event(field_names.rename(line.raw), origin=origin, limits=limits)
             if isinstance(event, CheckInEvent) and event.content_uri is not None:
                 event = attach_content(event, event.content_uri, origin=origin, root=root, limits=limits)
         except BadDocument as exc:
-            yield RejectedMessage.of(exc, line.raw, origin=origin)
+            yield RejectedMessage.of(explain_missing_fields(exc, line.raw, field_names), line.raw, origin=origin)
         else:
             yield DecodedMessage(event=event, origin=origin)
+
+
+M = TypeVar("M")
+
+
+def reject_other_format(
+    messages: Iterator[M | RejectedMessage | None], origin: Origin
+) -> Iterator[M | RejectedMessage | None]:
+    """The messages of a file; one rejection in their place if none of the first lines is JSON.
+
+    Where the input pauses before that is decided, the lines count one by one: they may be all that ever comes.
+    """
+    first: list[RejectedMessage] = []
+    for message in messages:
+        if isinstance(message, RejectedMessage) and message.error.code == "bad_json":
+            first.append(message)
+            if len(first) < MAX_FIRST_BAD_LINES:
+                continue
+            yield _other_format(origin)
+            return
+        yield from first
+        yield message
+        if message is not None or first:
+            break
+    else:
+        yield from first
+    yield from messages
+
+
+def _other_format(origin: Origin) -> RejectedMessage:
+    problem = (
+        f"{'standard input' if origin.file == STDIN else origin}: is not JSON Lines: none of its first "
+        f"{MAX_FIRST_BAD_LINES} lines is a JSON object; give one object per line, or pass files of text to `gate check`"
+    )
+    return RejectedMessage(
+        error=BadDocument("not_json_lines", problem),
+        origin=origin,
+        document_id=None,
+        sha256="",
+        size_bytes=0,
+        raw=None,
+    )
 
 
 def read_messages(
