@@ -1,7 +1,7 @@
-"""A small corpus with copies planted in it, the same for the same seed, to see the gate at work.
+"""A small corpus with copies planted in it, the same for the same seed, to show the gate at work.
 
-The sentences were written for this file. Around the planted documents stand strangers, put together at random from
-a list of words, so that there is something to get lost in.
+The sentences were written for this file. Around the planted documents are unrelated ones, put together at random from a
+list of words, so that there is something to be searched.
 """
 
 from __future__ import annotations
@@ -68,19 +68,20 @@ class Planted:
     of: str | None = None  # the document it was made from
 
 
-def corpus(seed: int = 7, strangers: int = 40) -> list[Planted]:
+def corpus(seed: int = 7, unrelated: int = 40) -> list[Planted]:
     """The documents in the order they are checked in."""
-    drawn = Random(seed)  # noqa: S311 - a corpus that everybody can draw again, not a secret
+    random = Random(seed)  # noqa: S311 - a corpus that is the same for everybody, not a secret
     planted = _planted()
     filler = [
-        _plant(f"stranger/{i:03}.txt", _stranger(drawn), "unrelated", Relation.NEW) for i in range(1, strangers + 1)
+        _plant(f"unrelated/{i:03}.txt", _unrelated_text(random), "unrelated", Relation.NEW)
+        for i in range(1, unrelated + 1)
     ]
     half = len(filler) // 2
     return [*filler[:half], *planted[:3], *filler[half:], *planted[3:]]
 
 
 def _planted() -> list[Planted]:
-    # In the order of the alphabet the archive comes before the inbox: `gate check` on the written files tells the same.
+    # The archive comes before the inbox in the alphabet too: `gate check` on the written files gives the same verdicts.
     lighthouse, bread, bridge = "archive/lighthouse.txt", "archive/bread.txt", "archive/bridge.txt"
     part = BREAD[: BREAD.index(" After one hour")]
     return [
@@ -115,10 +116,10 @@ def _shout(text: str) -> str:
     return "  " + " ".join(text.split()).upper().replace(". ", ".\n\n") + "\n"
 
 
-def _stranger(drawn: Random) -> str:
+def _unrelated_text(random: Random) -> str:
     nouns, verbs = NOUNS.split(), VERBS.split()
     sentences = []
-    for _ in range(drawn.randint(6, 14)):
-        first, second, third, fourth = drawn.sample(nouns, 4)
-        sentences.append(f"The {first} {second} {drawn.choice(verbs)} a {third} near {fourth} {drawn.choice(nouns)}.")
+    for _ in range(random.randint(6, 14)):
+        first, second, third, fourth = random.sample(nouns, 4)
+        sentences.append(f"The {first} {second} {random.choice(verbs)} a {third} near {fourth} {random.choice(nouns)}.")
     return " ".join(sentences)

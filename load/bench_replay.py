@@ -24,7 +24,7 @@ from gate.archive.journal import Journal, ReplayJob
 from gate.archive.readers import archive_files
 from gate.archive.replay import BATCH_DOCUMENTS, Replay
 from gate.archive.replay_stats import ReplayStats
-from gate.cli.targets import to_kafka
+from gate.cli.replay_targets import open_kafka_target
 from gate.limits import Limits
 from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, MAX_IN_FLIGHT
 from gate.stream.client_options import producer_options
@@ -61,7 +61,7 @@ def replayed(kafka: KafkaSettings, archive: Path, journals: Path) -> Callable[[i
         task = ReplayJob(sources=(str(archive),), target=kafka.brokers)
         with (
             Journal(journals / f"{archive.name}-{number}", task, resume=False) as journal,
-            to_kafka(kafka, tally, watch=False) as target,
+            open_kafka_target(kafka, tally, watch=False) as target,
         ):
             Replay(target, stats=tally, limits=Limits(), journal=journal, clock=time.monotonic).run(
                 archive_files([archive])

@@ -20,7 +20,7 @@ share are listed once, under [common options](#common-options).
 
 """
 
-COMMON = ("profile", "config", "given", "index", "as_json")
+COMMON = ("profile", "config", "settings", "index", "as_json")
 _PREFORMATTED = "\b"
 
 

@@ -1,41 +1,29 @@
-"""What every command shares: the common options, settings, the gate, exit codes, and errors without a traceback."""
+"""What the declarations of all commands share: options, exit codes, messages on stderr. Light to import.
+
+A command is declared in `gate.cli.commands`: its options and its help, which completion and `--help` need. Its work is
+in a module of `gate.cli`, which is imported when the command is invoked.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import io
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import click
-import msgspec
+from click.shell_completion import CompletionItem
 
-from gate import wire
-from gate.api import Gate
-from gate.cli import show
-from gate.config.index import MEMORY
-from gate.config.settings import EffectiveSetting, Settings, load_settings
-from gate.core.builtin_profiles import BUILT_IN
-from gate.errors import BadDocument, ConfigError, Unavailable
-from gate.index.redis.url import hide_credentials, is_redis_url
-from gate.index.tools.transfer import is_empty
-from gate.model import Verdict
-
-HELP_WIDTH = 110
 SOME_FAILED = 1
 SOME_SIMILAR = 1
-WRONG = 2
-AWAY = 3
+WRONG_USE = 2
+UNAVAILABLE = 3
 # As a shell reports a command that the signal itself has ended.
 INTERRUPTED = 128 + 2
 PIPE_CLOSED = 128 + 13
+
+_RESUME = "gate.resume"  # the key of `ResumeHint` in the context's meta
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,70 +37,35 @@ class Options:
     json: bool
 
 
-def load(options: Options, **flags: object) -> Settings:
-    """The settings in force; a command adds the flags that it alone has."""
-    return load_with_origins(options, **flags)[0]
+@dataclass(frozen=True, slots=True)
+class ResumeHint:
+    """What to say of a command that was interrupted: what became of its work, and the option that continues it."""
+
+    sentence: str
+    option: str | None = None
 
 
-def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict[str, EffectiveSetting]]:
-    given = {key: value for key, value in flags.items() if value is not None}
-    return load_settings({**options.flags, **given}, os.environ, options.config)
+def set_resume_hint(sentence: str, *, option: str | None = None) -> None:
+    """From now on, say this after Ctrl-C, followed by the command line with the option."""
+    if (context := click.get_current_context(silent=True)) is not None:
+        context.meta[_RESUME] = ResumeHint(sentence, option)
 
 
-class Later(click.Command):
-    """The place of a command whose module, named like it, is loaded when it is asked for: no other waits for that."""
-
-
-class Commands(click.Group):
-    """Commands in the order they were added, and expected errors as a sentence and an exit code."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if isinstance(self.commands.get(cmd_name), Later):
-            self.commands[cmd_name] = getattr(import_module(f"gate.cli.{cmd_name}"), cmd_name)
-        return super().get_command(ctx, cmd_name)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter gets it spelled out
-        try:
-            return super().invoke(ctx)
-        except ConfigError as exc:
-            for problem in exc.problems:
-                complain(problem)
-            ctx.exit(WRONG)
-        except BadDocument as exc:
-            complain(str(exc))
-            ctx.exit(SOME_FAILED)
-        except Unavailable as exc:
-            complain(f"{exc}; try again: what was answered before is answered the same")
-            ctx.exit(AWAY)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            _leave_quietly(ctx)
-
-
-def _leave_quietly(ctx: click.Context) -> NoReturn:
-    """The reader has had enough, as `head` does. What is still buffered goes nowhere, lest the exit complain of it."""
-    with suppress(OSError, ValueError):  # ValueError: a stream without a number, under test
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    ctx.exit(PIPE_CLOSED)
+def resume_hint(context: click.Context) -> ResumeHint | None:
+    hint = context.meta.get(_RESUME)
+    return hint if isinstance(hint, ResumeHint) else None
 
 
 def common(*, index: bool = True) -> Callable[[F], F]:
-    """Add the common options to a command; it gets them as `options`."""
+    """Add the common options to a command, which gets them as `options`."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def with_options(
-            *args: Any, profile: str | None, config: Path | None, given: dict[str, str], as_json: bool, **kwargs: Any
+            *args: Any, profile: str | None, config: Path | None, settings: dict[str, str], as_json: bool, **kwargs: Any
         ) -> Any:
             own = {"profile": profile, "index": kwargs.pop("index", None)}
-            flags = {**given, **{key: value for key, value in own.items() if value is not None}}
+            flags = {**settings, **{key: value for key, value in own.items() if value is not None}}
             return command(*args, options=Options(flags=flags, config=config, json=as_json), **kwargs)
 
         decorated: Any = with_options
@@ -125,111 +78,96 @@ def common(*, index: bool = True) -> Callable[[F], F]:
 
 
 def _options(*, index: bool) -> list[Callable[[Any], Any]]:
-    made = [
+    from gate.cli.profile_names import FOR_USE
+
+    options = [
         click.option(
-            "--profile", metavar="NAME|FILE.toml", help=f"{', '.join(BUILT_IN)}, or a file with one. Default: standard."
+            "--profile",
+            metavar="NAME|FILE.toml",
+            shell_complete=complete_profile,
+            help=f"{', '.join(FOR_USE)}, another one that `gate profiles` lists, or a file. Default: standard.",
         ),
         click.option(
             "--config",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Settings. Default: gate.toml, if it is there.",
+            help="The settings file. Default: gate.toml, if it exists.",
         ),
         click.option(
             "--set",
-            "given",
+            "settings",
             metavar="KEY=VALUE",
             multiple=True,
             callback=_assignments,
-            help="Any setting by its name, as `gate config` shows it. May be repeated.",
+            shell_complete=_complete_setting,
+            help="Any setting by its key, as `gate config` lists them. May be repeated.",
         ),
     ]
     if index:
-        made.append(
+        options.append(
             click.option(
                 "--index",
                 metavar="PATH|URL",
-                help="Where the index is kept: a SQLite file, or a Redis, as in redis://host:6379/0.",
+                type=click.Path(),
+                help="The index: a SQLite file, or a Redis server such as redis://host:6379/0.",
             )
         )
-    made.append(click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs."))
-    return made
+    options.append(click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs."))
+    return options
 
 
-def _assignments(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    given = {}
+def complete_profile(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of profiles; files where no name fits."""
+    from gate.cli.profile_names import FOR_USE, FROM_PAPERS
+
+    known = {**FOR_USE, **FROM_PAPERS}
+    names = [CompletionItem(name, help=text) for name, text in known.items() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
+def _complete_setting(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from gate.config.reference import DESCRIPTIONS
+
+    return [
+        CompletionItem(f"{key}=", help=text)
+        for key, text in DESCRIPTIONS.items()
+        if key.startswith(incomplete) and f"{key}_file" not in DESCRIPTIONS  # a secret is no flag
+    ]
+
+
+def _assignments(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
     for value in values:
         key, separator, right = value.partition("=")
         if not separator:
             raise click.BadParameter(f"write KEY=VALUE, as in limits.max_matches=3; not {value!r}")
-        given[key.strip()] = right.strip()
-    return given
+        settings[key.strip()] = right.strip()
+    return settings
 
 
-def emit(value: object) -> None:
+def brokers(command: F) -> F:
+    """Add the option that names the brokers."""
+    option = click.option(
+        "--kafka", metavar="HOST:PORT,...", help="The brokers. Default: kafka_brokers of the settings."
+    )
+    return option(command)
+
+
+def emit(value: object, *, err: bool = False) -> None:
     """One line of JSON. Bytes are a line already."""
-    line = value if isinstance(value, bytes) else msgspec.json.encode(value)
-    click.echo(line)
+    import msgspec  # here, as whatever completion does without
 
-
-def verdict_line(verdict: Verdict) -> bytes:
-    return wire.encode(wire.VerdictEvent.of(verdict))
+    click.echo(value if isinstance(value, bytes) else msgspec.json.encode(value), err=err)
 
 
 def complain(message: str, *, kind: str = "error") -> None:
-    """A line on stderr; red on a terminal."""
+    """A line on stderr; its kind is coloured on a terminal."""
     click.secho(f"{kind}: ", err=True, nl=False, fg="red" if kind == "error" else "yellow")
-    click.echo(show.printable(message, keep="\n"), err=True)
+    click.echo(printable(message, keep="\n"), err=True)
 
 
-@contextmanager
-def open_gate(settings: Settings, *, index: str) -> Iterator[Gate]:
-    """The gate under these settings, closed at the end whatever happens."""
-    with Gate(
-        settings.profile,
-        index=None if index == MEMORY else index,
-        secret=settings.secret.value,
-        limits=settings.limits,
-        redis=settings.redis,
-    ) as gate:
-        yield gate
-
-
-@contextmanager
-def open_index(settings: Settings) -> Iterator[Gate]:
-    """The gate on an index that is there already."""
-    need_index(settings)
-    if is_redis_url(settings.index):
-        from gate.index.redis.connect import index_exists  # most commands start without
-
-        found = asyncio.run(index_exists(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
-        missing = f"index of profile {settings.profile.ref} at {hide_credentials(settings.index)}"
-    else:
-        found, missing = Path(settings.index).is_file(), settings.index
-    if not found:
-        raise ConfigError(f"index: there is no {missing}; `gate check` and `gate run` make one")
-    with open_gate(settings, index=settings.index) as gate:
-        yield gate
-
-
-def need_index(settings: Settings) -> None:
-    if settings.index == MEMORY:
-        raise ConfigError("index: this command needs one; name it with --index PATH|URL, or in gate.toml")
-
-
-@contextmanager
-def open_empty(settings: Settings, *, resume: bool) -> Iterator[Gate]:
-    """The gate on an index that is new, or, to go on with what was cut off, on one that holds something already."""
-    need_index(settings)
-    with open_gate(settings, index=settings.index) as gate:
-        if not resume and not gate.with_store(is_empty):
-            raise ConfigError(
-                f"index: {shown_index(settings)} holds documents already: name a new one, or go on with what was cut "
-                "off by --resume"
-            )
-        yield gate
-
-
-def shown_index(settings: Settings) -> str:
-    """The name of the index, for people."""
-    return hide_credentials(settings.index) if is_redis_url(settings.index) else settings.index
+def printable(text: str, *, keep: str = "") -> str:
+    """The text with escapes for every character that could move a cursor or hide a letter."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -11,87 +11,74 @@ from rich.table import Table
 from rich.text import Text
 
 from gate.api import Comparison
-from gate.cli import files, show
-from gate.cli.common import Options, common, emit, load, open_gate
+from gate.cli import show, tables
+from gate.cli.common import Options, emit, printable
+from gate.cli.session import load, open_gate
+from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
 from gate.model import Relation
 
 SIDE_BY_SIDE = 140  # columns: with fewer, lines of usual length would be folded
 
 
-@click.command()
-@click.argument("left", metavar="A", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.argument("right", metavar="B", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.option("--passages/--no-passages", default=True, help="Show the texts with what they share marked.")
-@click.option("--full", is_flag=True, help="Show long passages to the last word, too.")
-@common(index=False)
 def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Options) -> None:
-    """Compare two text files: how alike they are, and where.
-
-    \b
-      gate compare draft.txt final.txt
-      gate compare --no-passages a.txt b.txt
-      pdftotext report.pdf - | gate compare - report.txt
-
-    Passages that both texts share are green, the others yellow; in a pipe the shared ones are put in [[brackets]].
-    Of a long passage only the beginning and the end are shown. A file named - is read from standard input.
-    """
+    """Show how alike two texts are, and the passages that they share."""
     if str(left) == str(right) == "-":
         raise click.UsageError("only one of the two can be read from standard input")
     settings = load(options)
-    first, second = (files.read_named(path, max_chars=settings.limits.max_document_chars) for path in (left, right))
+    first, second = (read_text_argument(path, max_chars=settings.limits.max_document_chars) for path in (left, right))
     with open_gate(settings, index=MEMORY) as gate:
-        [found] = gate.compare([(first, second)], show_passages=passages)
+        [comparison] = gate.compare([(first, second)], show_passages=passages)
     if options.json:
-        emit(_as_json(found, passages=passages))
+        emit(_as_json(comparison, passages=passages))
         return
-    out = show.console()
-    _measures(out, found, names=(str(left), str(right)), resemblance=show.resemblance_of(settings.profile))
+    out = tables.console()
+    _measures(out, comparison, names=(str(left), str(right)), resemblance=show.resemblance_of(settings.profile))
     if passages:
-        out.print(_both(out, found, names=(str(left), str(right)), full=full))
+        out.print(_both(out, comparison, names=(str(left), str(right)), full=full))
 
 
-def _as_json(found: Comparison, *, passages: bool) -> dict[str, object]:
-    told: dict[str, object] = {
-        "alike": found.alike,
-        "relation": found.relation,
-        "distance": found.distance,
-        "resemblance": found.resemblance,
-        "containment": found.containment,
-        "fingerprints": found.fingerprints,
+def _as_json(comparison: Comparison, *, passages: bool) -> dict[str, object]:
+    values: dict[str, object] = {
+        "alike": comparison.alike,
+        "relation": comparison.relation,
+        "distance": comparison.distance,
+        "resemblance": comparison.resemblance,
+        "containment": comparison.containment,
+        "fingerprints": comparison.fingerprints,
     }
     if passages:
-        told["passages"] = [
-            [{"text": passage.text, "shared": passage.shared} for passage in side] for side in found.passages
+        values["passages"] = [
+            [{"text": passage.text, "shared": passage.shared} for passage in side] for side in comparison.passages
         ]
-    return told
+    return values
 
 
-def _measures(out: Console, found: Comparison, *, names: tuple[str, str], resemblance: str) -> None:
-    verdict = Text("alike" if found.alike else "not alike", style="bold red" if found.alike else "bold green")
-    if found.relation is not Relation.NEW:
-        verdict.append(f" ({found.relation.value})", style=show.STYLES[found.relation])
-    shown = show.table(out, "measure", "value", "meaning")
-    left, right = found.fingerprints
-    a_in_b, b_in_a = found.containment
+def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], resemblance: str) -> None:
+    verdict = Text("alike" if comparison.alike else "not alike", style="bold red" if comparison.alike else "bold green")
+    if comparison.relation is not Relation.NEW:
+        verdict.append(f" ({comparison.relation.value})", style=show.STYLES[comparison.relation])
+    rows = tables.table(out, "measure", "value", "meaning")
+    left, right = comparison.fingerprints
+    a_in_b, b_in_a = comparison.containment
     for name, value, meaning in (
         ("verdict", verdict, "under this profile's thresholds"),
-        ("resemblance", show.fraction(found.resemblance), resemblance),
+        ("resemblance", show.fraction(comparison.resemblance), resemblance),
         ("A in B", show.fraction(a_in_b), "features of A that B has too"),
         ("B in A", show.fraction(b_in_a), "features of B that A has too"),
-        ("distance", show.bits(found.distance), "bits of 64 in which the fingerprints differ"),
-        ("fingerprint A", show.cell(left), names[0]),
-        ("fingerprint B", show.cell(right), names[1]),
+        ("distance", show.bits(comparison.distance), "bits of 64 in which the fingerprints differ"),
+        ("fingerprint A", tables.cell(left), names[0]),
+        ("fingerprint B", tables.cell(right), names[1]),
     ):
-        shown.add_row(name, value, Text(show.printable(meaning), style="dim"))
-    out.print(shown)
+        rows.add_row(name, value, Text(printable(meaning), style="dim"))
+    out.print(rows)
 
 
-def _both(out: Console, found: Comparison, *, names: tuple[str, str], full: bool) -> RenderableType:
+def _both(out: Console, comparison: Comparison, *, names: tuple[str, str], full: bool) -> RenderableType:
     """Both texts, each under its name: side by side where there is room."""
     colour = out.is_terminal
-    texts = [show.passages(side, colour=colour, full=full) for side in found.passages]
-    labels = [f"{letter}: {show.printable(name)}" for letter, name in zip("AB", names)]
+    texts = [show.passages(side, colour=colour, full=full) for side in comparison.passages]
+    labels = [f"{letter}: {printable(name)}" for letter, name in zip("AB", names)]
     if not colour:
         return Group(*(part for text, label in zip(texts, labels) for part in (Text(f"\n--- {label}"), text)))
     panels = [Panel(text, title=Text(label), title_align="left") for text, label in zip(texts, labels)]

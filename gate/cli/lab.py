@@ -15,8 +15,10 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from gate.archive.readers import FileReader, archive_files
-from gate.cli import show
-from gate.cli.common import HELP_WIDTH, complain, emit
+from gate.cli import show, tables
+from gate.cli.common import complain, emit
+from gate.cli.groups import HELP_WIDTH
+from gate.cli.progress import progress
 from gate.config.profiles import chosen_profile
 from gate.config.sources import describe_type, quote
 from gate.core.profile import Profile
@@ -86,7 +88,7 @@ def _archive(path: Path, limits: Limits) -> Corpus:
                 refused += 1
             elif found is not None and isinstance(found.event, CheckInEvent):
                 document = found.event.check_in()
-                ids.append(show.named(document.document_id, document.version))
+                ids.append(show.versioned(document.document_id, document.version))
                 texts.append(document.text)
     if not ids:
         held = f"{refused:,} documents, none of which can be read" if refused else "no document"
@@ -133,8 +135,8 @@ def _list(*, as_json: bool) -> None:
         for one in EXPERIMENTS.values():
             emit({"name": one.name, "title": one.title, "paper": one.paper, "repeats": one.repeats})
         return
-    out = show.console()
-    table = show.table(out, "experiment", "paper", "repeats", "what it shows")
+    out = tables.console()
+    table = tables.table(out, "experiment", "paper", "repeats", "what it shows")
     for one in EXPERIMENTS.values():
         table.add_row(Text(one.name, style="bold"), one.paper, one.repeats, one.title)
     out.print(table)
@@ -150,7 +152,7 @@ def _command(experiment: Experiment) -> click.Command:
         documents = corpus_of(corpus, labels)
         experiment.check_corpus(documents)
         report.create_folder(out)
-        with show.progress(quiet=quiet or as_json, what="done") as bars:
+        with progress(quiet=quiet or as_json, unit="done") as bars:
             outcome = experiment.run(documents, options, Bar(bars))
         about = report.ReportHeader(
             experiment=experiment, corpus=documents.name, documents=len(documents), options=structs.asdict(options)

@@ -1,4 +1,4 @@
-"""`gate index rebuild`: fill a new index from what was kept of the stream: check-ins, verdicts, or the topic itself."""
+"""`gate index rebuild`: fill a new index from files of check-ins or verdicts, or from the topics of check-ins."""
 
 from __future__ import annotations
 
@@ -11,39 +11,29 @@ from pathlib import Path
 
 import click
 import msgspec
+from rich.progress import Progress, TaskID
 
 from gate import wire
 from gate.api import Gate
-from gate.cli import show
-from gate.cli.common import SOME_FAILED, Options, common, load, open_empty, open_gate
-from gate.cli.run import DEAD_LETTERED, Source, Work
-from gate.cli.stream import brokers, need_kafka
+from gate.cli.common import SOME_FAILED, Options, set_resume_hint
+from gate.cli.kafka import require_kafka
+from gate.cli.progress import ProblemLog, progress
+from gate.cli.run import DEAD_LETTERED, FileProcessor, InputFiles
+from gate.cli.session import load, open_empty, open_gate
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import BadDocument, ConfigError
 from gate.index.protocol.claim import Claim
 from gate.model import Verdict
 from gate.stream import jsonl
+from gate.stream.field_names import FieldNames
 from gate.stream.jsonl import LineFile
 from gate.stream.settings import KafkaSettings
 from gate.wire import Origin, RejectedMessage, VerdictEvent
 
-OTHERWISE = "otherwise"  # verdicts that came out so
+OTHERWISE = "otherwise"  # the count of verdicts that came out otherwise than the ones in the file
 
 
-@click.command(short_help="Fill a new index from check-ins or verdicts.")
-@click.argument(
-    "inputs",
-    metavar="[FILES...]",
-    nargs=-1,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-)
-@click.option("--from-topic", is_flag=True, help="Read the check-ins from their topics, not from files.")
-@brokers
-@click.option("--resume", is_flag=True, help="Go on with a rebuild that was cut off.")
-@click.option("--dead-letters", metavar="FILE", type=click.Path(path_type=Path), help="As in gate run.")
-@click.option("--content-root", metavar="FOLDER", type=click.Path(path_type=Path), help="As in gate run.")
-@common()
 def rebuild(
     inputs: tuple[Path, ...],
     *,
@@ -52,60 +42,60 @@ def rebuild(
     resume: bool,
     dead_letters: Path | None,
     content_root: Path | None,
+    id_field: str | None,
+    text_field: str | None,
+    verbose: bool,
     options: Options,
 ) -> None:
-    """Fill a new index from JSON Lines of check-ins, or of the verdicts on them, or from the topic of check-ins.
-
-    \b
-      gate index rebuild events.jsonl --index redis://localhost:6379/0
-      gate index rebuild verdicts.jsonl --profile simhash --index new.sqlite
-      gate index rebuild --from-topic --kafka localhost:9092 --index redis://localhost:6379/0
-
-    Check-ins and deletes are judged again, in the order of the files, so the same documents pass as before. What cannot
-    be judged is dead-lettered, as `gate run` does it, and the exit code is 1.
-
-    Verdicts hold no text, but a fingerprint: that is enough for a profile that keeps nothing else, such as simhash.
-    The lines have to be in the order of the check-ins, and deletes are not among them; a verdict that comes out
-    otherwise is counted, and the exit code is 1. Other profiles are rebuilt from their check-ins, or carried over by
-    `gate index export` and `import`.
-
-    A topic is read from its beginning to its end as of now, deletes included, in the order of time over all partitions.
-    Let the gate itself work on once this is done: from where it was, or from the beginning, which changes nothing.
-    """
+    """Fill an empty index from files of check-ins or verdicts, or from topics."""
     settings = load(options, dead_letters=dead_letters, content_root=content_root, kafka_brokers=kafka)
     if from_topic == bool(inputs):
         raise click.UsageError("give FILES, or --from-topic")
-    told = [path for path in inputs if _holds_verdicts(path)]
-    if told:
+    verdict_files = [path for path in inputs if _holds_verdicts(path)]
+    if verdict_files:
         with open_gate(settings, index=MEMORY) as trial:
-            trial.signer.from_verdicts([])  # where verdicts do not tell enough, nothing is begun
-    with ExitStack() as opened:
-        gate = opened.enter_context(open_empty(settings, resume=resume))
-        letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
-        nowhere = opened.enter_context(LineFile(Path(os.devnull)))
-        bar = opened.enter_context(show.progress(quiet=options.json))
+            trial.signer.from_verdicts([])  # a profile that needs more than verdicts hold is refused before any work
+    with ExitStack() as stack:
+        gate = stack.enter_context(open_empty(settings, resume=resume))
+        set_resume_hint("what was read is in the index; continue with", option="--resume")
+        letters = stack.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
+        devnull = stack.enter_context(LineFile(Path(os.devnull)))
+        bar = progress(quiet=options.json)
+        problems = stack.enter_context(ProblemLog("dead letter", verbose=verbose, bar=bar))
+        stack.enter_context(bar)
+        processor = FileProcessor(gate, sink=devnull, letters=letters, problems=problems, json=options.json)
         task = bar.add_task("rebuilding", total=sum(path.stat().st_size for path in inputs) or None, documents=0)
-        work = Work(gate, sink=nowhere, letters=letters, json=options.json)
         if from_topic:
-            for read, total in _from_topics(need_kafka(settings), settings, work):
-                bar.update(task, documents=work.counts.total(), completed=read, total=total)
-        before = 0
+            for read, total in _from_topics(require_kafka(settings), settings, processor):
+                bar.update(task, documents=processor.counts.total(), completed=read, total=total)
+        names = FieldNames(document_id=id_field, text=text_field)
+        bytes_before = 0
         for path in inputs:
-            source = Source((path,), settings)
-            if path in told:
-                for count in _from_verdicts(gate, path, settings, work):
-                    bar.update(task, documents=work.counts.total(), completed=before + count)
-            else:
-                for batch in jsonl.batches(source, settings.limits):
-                    work.judge(batch)
-                    bar.update(task, documents=work.counts.total(), completed=before + source.read_bytes())
-            before += path.stat().st_size
-    work.summarise()
-    if work.counts[DEAD_LETTERED] or work.counts[OTHERWISE]:
+            read_bytes = (
+                _from_verdicts(gate, path, settings, processor)
+                if path in verdict_files
+                else _from_check_ins(InputFiles((path,), settings, names), settings, processor)
+            )
+            _follow(read_bytes, bytes_before, processor, bar, task)
+            bytes_before += path.stat().st_size
+    processor.summarise()
+    if processor.counts[DEAD_LETTERED] or processor.counts[OTHERWISE]:
         sys.exit(SOME_FAILED)
 
 
-def _from_topics(kafka: KafkaSettings, settings: Settings, work: Work) -> Iterator[tuple[int, int]]:
+def _follow(read_bytes: Iterator[int], before: int, processor: FileProcessor, bar: Progress, task: TaskID) -> None:
+    for count in read_bytes:
+        bar.update(task, documents=processor.counts.total(), completed=before + count)
+
+
+def _from_check_ins(source: InputFiles, settings: Settings, processor: FileProcessor) -> Iterator[int]:
+    """Judge a file of check-ins, batch by batch; how many bytes of the file were read."""
+    for batch in jsonl.batches(source, settings.limits):
+        processor.judge(batch)
+        yield source.read_bytes()
+
+
+def _from_topics(kafka: KafkaSettings, settings: Settings, processor: FileProcessor) -> Iterator[tuple[int, int]]:
     """Judge all that the topics hold; how many records were read, of how many."""
     from gate.stream.records import decode_record  # here, as the library of Kafka is: few commands need it
     from gate.stream.topic_reader import read_by_timestamp
@@ -117,7 +107,9 @@ def _from_topics(kafka: KafkaSettings, settings: Settings, work: Work) -> Iterat
     with topics as (reading, batches):
         total = sum(map(len, reading.ranges.values()))
         for batch in batches:
-            work.judge([decode_record(record, limits=limits, content_root=settings.content_root) for record in batch])
+            processor.judge(
+                [decode_record(record, limits=limits, content_root=settings.content_root) for record in batch]
+            )
             yield reading.offsets_read, total
 
 
@@ -145,39 +137,39 @@ def _lines(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[tuple[int, bytes
         raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
 
 
-def _from_verdicts(gate: Gate, path: Path, settings: Settings, work: Work) -> Iterator[int]:
-    """Check in what verdicts tell, batch by batch; how many bytes of the file were read."""
+def _from_verdicts(gate: Gate, path: Path, settings: Settings, processor: FileProcessor) -> Iterator[int]:
+    """Check in the signatures that verdicts hold, batch by batch; how many bytes of the file were read."""
     lines, read = _lines(path), 0
     while batch := list(islice(lines, settings.limits.batch_documents)):
         read += sum(len(raw) + 1 for _, raw in batch)
-        told: list[VerdictEvent] = []
+        verdicts: list[VerdictEvent] = []
         for number, raw in batch:
             origin = Origin(file=str(path), line=number)
             try:
-                told.append(_verdict(gate, raw, origin))
+                verdicts.append(_decode_verdict(gate, raw, origin))
             except BadDocument as exc:
-                work.judge([RejectedMessage.of(exc, raw, origin=origin)])
-        for before, after in zip(told, _checked_in(gate, told), strict=True):
-            work.counts[after.relation.value] += 1
+                processor.judge([RejectedMessage.of(exc, raw, origin=origin)])
+        for before, after in zip(verdicts, _check_in(gate, verdicts), strict=True):
+            processor.counts[after.relation.value] += 1
             if (before.similar, before.group) != (after.similar, after.group):
-                work.counts[OTHERWISE] += 1
+                processor.counts[OTHERWISE] += 1
         yield read
 
 
-def _checked_in(gate: Gate, told: list[VerdictEvent]) -> list[Verdict]:
-    return gate.check_in_signed(gate.signer.from_verdicts(told))
+def _check_in(gate: Gate, verdicts: list[VerdictEvent]) -> list[Verdict]:
+    return gate.check_in_signed(gate.signer.from_verdicts(verdicts))
 
 
-def _verdict(gate: Gate, raw: bytes, origin: Origin) -> VerdictEvent:
+def _decode_verdict(gate: Gate, raw: bytes, origin: Origin) -> VerdictEvent:
     try:
-        told = wire.decode_verdict(raw)
-        content = bytes.fromhex(told.content_id)
+        verdict = wire.decode_verdict(raw)
+        content = bytes.fromhex(verdict.content_id)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as exc:
-        raise BadDocument("bad_json", f"{origin}: is no verdict of this version's making") from exc
-    claim = Claim(document_id=told.document_id, version=None, content=content, body=b"")
-    if gate.signer.verdict_id(claim) != told.verdict_id:
+        raise BadDocument("bad_json", f"{origin}: is no verdict of this version") from exc
+    claim = Claim(document_id=verdict.document_id, version=None, content=content, body=b"")
+    if gate.signer.verdict_id(claim) != verdict.verdict_id:
         raise BadDocument(
             "other_profile",
-            f"{origin}: was judged under profile {told.profile}, not {gate.profile.ref}; or it was changed since",
+            f"{origin}: was judged under profile {verdict.profile}, not {gate.profile.ref}; or it was changed since",
         )
-    return told
+    return verdict

@@ -8,59 +8,32 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
+from rich.progress import TaskID
 from rich.text import Text
 
 from gate.archive.journal import Journal, ReplayJob, default_journal_path
 from gate.archive.readers import STDIN, ArchiveFile, archive_files
 from gate.archive.replay import Replay
 from gate.archive.replay_stats import ReplayStats, Throughput
-from gate.cli import show
-from gate.cli.common import SOME_FAILED, Options, common, complain, emit, load, open_gate, shown_index
-from gate.cli.stream import brokers, need_kafka
-from gate.cli.targets import Embedded, Ending, Nowhere, to_kafka
+from gate.cli import show, tables
+from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
+from gate.cli.kafka import require_kafka
+from gate.cli.numbers import number
+from gate.cli.progress import ProblemLog, progress
+from gate.cli.replay_targets import AnsweringTarget, GateTarget, NullTarget, open_kafka_target
+from gate.cli.session import index_name, load, open_gate
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.index.redis.url import is_redis_url
 from gate.model import Relation
+from gate.stream.field_names import FieldNames
 from gate.wire import RejectedMessage
 
-TOLD_SINGLY = 20  # files and lines that cannot be read; more are told by their number alone
-PROGRESS_SECONDS = 10.0  # between two lines where nobody sees a bar
+PROGRESS_SECONDS = 10.0  # between two lines of progress where stderr is no terminal
 
 
-@click.command(short_help="Send an archive through the gate.")
-@click.argument(
-    "sources",
-    metavar="SOURCE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path, exists=True, readable=False, allow_dash=True),
-)
-@brokers
-@click.option("--rate", metavar="N", type=click.FloatRange(0, min_open=True), help="At most N documents a second.")
-@click.option("--dry-run", is_flag=True, help="Read everything, count it, and send nothing.")
-@click.option("--resume", is_flag=True, help="Go on with a replay that was cut off.")
-@click.option(
-    "--journal",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Where it is noted what is done. Default: a file of its own for these sources, in the user's state folder.",
-)
-@click.option("--source", metavar="NAME", help="The source of documents that name none, for the metrics.")
-@click.option(
-    "--wait",
-    metavar="SECONDS",
-    type=click.FloatRange(0),
-    default=30.0,
-    show_default=True,
-    help="How long to wait for the next verdict when all is sent; 0: not at all.",
-)
-@click.option("--quiet", is_flag=True, help="No progress, and no summary at the end.")
-@common()
 def replay(
     sources: tuple[Path, ...],
     *,
@@ -70,197 +43,194 @@ def replay(
     resume: bool,
     journal: Path | None,
     source: str | None,
+    id_field: str | None,
+    text_field: str | None,
     wait: float,
     quiet: bool,
+    verbose: bool,
     options: Options,
 ) -> None:
-    """Send an archive through the gate: folders and files of text, JSON Lines, packed or not, standard input.
-
-    \b
-      gate replay archive/ --kafka localhost:9092
-      gate replay 2019.jsonl.gz 2020.jsonl.zst --index notes.sqlite
-      gate replay archive/ --kafka localhost:9092 --rate 500 --resume
-      zcat *.gz | gate replay - --kafka localhost:9092
-      gate replay archive/ --dry-run
-
-    A file of text (UTF-8, or UTF-16 by its mark) is a document. Its id is its path relative to the folder, or as it is
-    given where several sources are named. In .jsonl and .ndjson files each line is an event, as `gate run` takes them.
-    Files may be packed by gzip, bzip2, xz or zstd. Files come in the order of their names, folder by folder. A document
-    is dated by its own `checked_in_at`, or by its file.
-
-    It may be stopped at any time, however rudely: with --resume and the same sources it goes on behind what is known to
-    be safe. A little may be sent twice then, which gets the same verdict twice. What cannot be read is told, and the
-    rest goes on; the exit code is 1.
-
-    With --kafka the documents go to the first topic of check-ins, and the verdicts on them are counted as they come.
-    With --index they are judged here.
-    """
-    settings = load(options, kafka_brokers=kafka)
-    to_topic = kafka is not None or (settings.kafka is not None and "index" not in options.flags)
+    """Replay an archive into its target, and summarise."""
     if kafka is not None and "index" in options.flags:
         raise click.UsageError("give --kafka or --index, not both")
-    if not (quiet or options.json) and sys.stdin.isatty() and any(str(one) == STDIN for one in sources):
+    settings = load(options, kafka_brokers=kafka)
+    to_topic = kafka is not None or (settings.kafka is not None and "index" not in options.flags)
+    if not (quiet or options.json) and sys.stdin.isatty() and any(str(path) == STDIN for path in sources):
         click.echo("reading events from standard input; Ctrl-D ends them", err=True)
-    tally = ReplayStats()
-    with ExitStack() as held:
-        if dry_run:
-            target: Ending = Nowhere()
-        elif to_topic:
-            target = held.enter_context(to_kafka(need_kafka(settings), tally, watch=wait > 0))
-        else:
-            target = Embedded(held.enter_context(open_gate(settings, index=settings.index)), tally)
-        notes = None
-        if not dry_run and (to_topic or settings.index != MEMORY):
-            notes = held.enter_context(_journal(journal, sources, settings, to_topic=to_topic, resume=resume))
-        found = [item for item in archive_files(sources) if not _is_own(item, settings, notes)]
-        size = sum(item.size_bytes for item in found) if all(item.path for item in found) else None
-        bar = Progress(tally, size, shown=not (quiet or options.json))
-        held.enter_context(bar.opened())
+    stats = ReplayStats()
+    bar = ReplayBar(stats, shown=not (quiet or options.json))
+    with ExitStack() as stack:
+        target = _open_target(stack, settings, stats, dry_run=dry_run, to_topic=to_topic, watch=wait > 0)
+        is_kept = not dry_run and (to_topic or settings.index != MEMORY)
+        opened = _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume) if is_kept else None
+        files = [file for file in archive_files(sources) if not _is_own_file(file, settings, opened)]
+        size = sum(file.size_bytes for file in files) if all(file.path for file in files) else None
+        problems = stack.enter_context(ProblemLog("skipped", verbose=verbose, bar=bar.bar))
+        stack.enter_context(bar.opened(size))
         run = Replay(
             target,
-            stats=tally,
+            stats=stats,
             limits=settings.limits,
-            journal=notes,
+            journal=opened,
             clock=time.monotonic,
             rate=rate,
             source=source,
-            on_rejected=Teller(json=options.json),
+            field_names=FieldNames(document_id=id_field, text=text_field),
+            on_rejected=lambda rejected: _report(rejected, problems, json=options.json),
             on_progress=bar.update,
         )
-        try:
-            run.run(found)
-            target.answers(wait, lambda: bar.update(size or 0))
-        except KeyboardInterrupt:
-            run.finish()
-            if notes is not None and not quiet:
-                click.echo("\nwhat was sent is noted; go on with --resume", err=True)
-            raise
-    unanswered = target.unanswered() if wait else 0  # nobody looked
+        _run(run, files, target, wait, lambda: bar.update(size or 0), journal=opened)
     if not quiet:
-        summarise(tally, unanswered, json=options.json, dry_run=dry_run)
-    if tally.unreadable or tally.dead_lettered:
+        unanswered = target.unanswered() if wait else 0  # with --wait 0 no verdict was looked for
+        summarise(stats, unanswered, json=options.json, dry_run=dry_run)
+    if stats.unreadable or stats.dead_lettered:
         sys.exit(SOME_FAILED)
 
 
-def _journal(
-    path: Path | None, sources: Sequence[Path], settings: Settings, *, to_topic: bool, resume: bool
-) -> Journal:
-    named = tuple(STDIN if str(one) == STDIN else str(one.resolve()) for one in sources)
-    target = f"{settings.profile.ref} {shown_index(settings)}"
+def _open_target(
+    stack: ExitStack, settings: Settings, stats: ReplayStats, *, dry_run: bool, to_topic: bool, watch: bool
+) -> AnsweringTarget:
+    if dry_run:
+        return NullTarget()
     if to_topic:
-        kafka = need_kafka(settings)
+        return stack.enter_context(open_kafka_target(require_kafka(settings), stats, watch=watch))
+    return GateTarget(stack.enter_context(open_gate(settings, index=settings.index)), stats)
+
+
+def _run(
+    run: Replay,
+    files: Sequence[ArchiveFile],
+    target: AnsweringTarget,
+    wait: float,
+    on_answers: Callable[[], None],
+    *,
+    journal: Journal | None,
+) -> None:
+    """Send the files and wait for the verdicts. Interrupted, it records what is safe before it ends."""
+    set_resume_hint("nothing was kept; start again with")
+    try:
+        run.run(files)
+        target.wait_answers(wait, on_answers)
+    except KeyboardInterrupt:
+        run.finish()
+        if journal is not None:
+            set_resume_hint("what was sent is recorded; continue with", option="--resume")
+        raise
+
+
+def _open_journal(
+    stack: ExitStack, path: Path | None, sources: Sequence[Path], settings: Settings, *, to_topic: bool, resume: bool
+) -> Journal:
+    names = tuple(STDIN if str(source) == STDIN else str(source.resolve()) for source in sources)
+    target = f"{settings.profile.ref} {index_name(settings)}"
+    if to_topic:
+        kafka = require_kafka(settings)
         target = f"{kafka.brokers} {kafka.topics.check_ins[0]}"
     elif not is_redis_url(settings.index):
         target = f"{settings.profile.ref} {Path(settings.index).resolve()}"
-    task = ReplayJob(sources=named, target=target)
-    return Journal(path or default_journal_path(task, dict(os.environ)), task, resume=resume)
+    job = ReplayJob(sources=names, target=target)
+    return stack.enter_context(Journal(path or default_journal_path(job, dict(os.environ)), job, resume=resume))
 
 
-def _is_own(item: ArchiveFile, settings: Settings, journal: Journal | None) -> bool:
+def _is_own_file(file: ArchiveFile, settings: Settings, journal: Journal | None) -> bool:
     """Whether a file is written by this very replay: its index beside the documents, or its journal."""
-    own = [] if settings.index == MEMORY or is_redis_url(settings.index) else [settings.index]
-    names = {Path(f"{path}{end}").absolute() for path in own for end in ("", "-wal", "-shm", "-journal")}
+    index = [] if settings.index == MEMORY or is_redis_url(settings.index) else [settings.index]
+    names = {Path(f"{path}{suffix}").absolute() for path in index for suffix in ("", "-wal", "-shm", "-journal")}
     if journal is not None:
         names.add(journal.path.absolute())
-    return item.path is not None and item.path.absolute() in names
+    return file.path is not None and file.path.absolute() in names
 
 
-# Telling
+# Reporting
 
 
-class Teller:
-    """What cannot be read: the first few one by one, for people; each for programs."""
-
-    def __init__(self, *, json: bool) -> None:
-        self._json = json
-        self._told = 0
-
-    def __call__(self, rejected: RejectedMessage) -> None:
-        self._told += 1
-        if self._json:
-            told = {"origin": str(rejected.origin), "reason": rejected.error.code, "message": str(rejected.error)}
-            click.echo(msgspec.json.encode(told), err=True)
-        elif self._told <= TOLD_SINGLY:
-            complain(str(rejected.error), kind="skipped")
-        elif self._told == TOLD_SINGLY + 1:
-            complain("and more; the summary counts them", kind="skipped")
+def _report(rejected: RejectedMessage, problems: ProblemLog, *, json: bool) -> None:
+    if json:
+        reason = {"reason": rejected.error.code, "message": str(rejected.error)}
+        emit({"origin": str(rejected.origin), **reason}, err=True)
+    else:
+        problems.add(rejected.error.code, str(rejected.error))
 
 
-class Progress:
+class ReplayBar:
     """A bar on a terminal, a line now and then elsewhere: how much, how fast, how long still, and the verdicts."""
 
-    def __init__(
-        self, tally: ReplayStats, size: int | None, *, shown: bool, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._tally = tally
+    def __init__(self, stats: ReplayStats, *, shown: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self.bar = progress(quiet=not shown)
+        self._stats = stats
         self._clock = clock
-        self._pace = Throughput(clock(), size)
         self._shown = shown
-        self._bar = show.progress(quiet=not shown)
-        self._task: Any = None
-        self._last = clock()
+        self._task = TaskID(0)
+        self._throughput = Throughput(clock(), None)
+        self._last_line = clock()
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
-        with self._bar:
-            self._task = self._bar.add_task("reading", total=self._pace.total_bytes, documents=0)
+    def opened(self, total_bytes: int | None) -> Iterator[None]:
+        self._throughput = Throughput(self._clock(), total_bytes)
+        with self.bar:
+            self._task = self.bar.add_task("reading", total=total_bytes, documents=0)
             yield
 
     def update(self, read_bytes: int) -> None:
-        tally, now = self._tally, self._clock()
-        if not self._bar.disable:
-            self._bar.update(self._task, completed=read_bytes, documents=tally.read, description=self._said(now))
-        elif self._shown and now - self._last >= PROGRESS_SECONDS:
-            self._last = now
-            click.echo(self.line(read_bytes, now), err=True)
+        now = self._clock()
+        if not self.bar.disable:
+            self.bar.update(
+                self._task, completed=read_bytes, documents=self._stats.read, description=self._description(now)
+            )
+        elif self._shown and now - self._last_line >= PROGRESS_SECONDS:
+            self._last_line = now
+            click.echo(self._line(read_bytes, now), err=True)
 
-    def line(self, read_bytes: int, now: float) -> str:
-        left = self._pace.seconds_left(read_bytes, now)
-        soon = "" if left is None else f", {_time(left)} left"
-        return f"{self._tally.read:,} documents, {self._said(now)}{soon}"
+    def _line(self, read_bytes: int, now: float) -> str:
+        seconds_left = self._throughput.seconds_left(read_bytes, now)
+        time_left = "" if seconds_left is None else f", {_clock_time(seconds_left)} left"
+        return f"{number(self._stats.read)} documents, {self._description(now)}{time_left}"
 
-    def _said(self, now: float) -> str:
-        counts = ", ".join(
-            f"{self._tally.relations[one.value]:,} {one.value}" for one in Relation if self._tally.relations[one.value]
-        )
-        return f"{self._pace.documents_per_second(self._tally.read, now):,.0f}/s{': ' if counts else ''}{counts}"
+    def _description(self, now: float) -> str:
+        counts = self._stats.relations
+        parts = ", ".join(f"{number(counts[kind])} {kind.value}" for kind in Relation if counts[kind])
+        rate = round(self._throughput.documents_per_second(self._stats.read, now))
+        return f"{number(rate)}/s{': ' if parts else ''}{parts}"
 
 
-def _time(seconds: float) -> str:
+def _clock_time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}"
 
 
-def summarise(tally: ReplayStats, unanswered: int, *, json: bool, dry_run: bool) -> None:
+def summarise(stats: ReplayStats, unanswered: int, *, json: bool, dry_run: bool) -> None:
     if json:
-        emit({**tally.as_json(), "unanswered": unanswered, "dry_run": dry_run})
+        emit({**stats.as_json(), "unanswered": unanswered, "dry_run": dry_run})
         return
-    out = show.console()
-    shown = show.table(out, "what", "documents", "meaning", right=("documents",))
-    shown.add_row("read", f"{tally.read - tally.deletes:,}", Text(f"{tally.characters:,} characters", style="dim"))
-    if tally.deletes:
-        shown.add_row("deletes", f"{tally.deletes:,}", "")
-    if not dry_run:
-        shown.add_row("sent", f"{tally.sent:,}", Text("safe at their target, deletes included", style="dim"))
-    for one in Relation:
-        if count := tally.relations[one.value]:
-            shown.add_row(show.relation(one), f"{count:,}", Text(show.MEANINGS[one], style="dim"))
-    if unanswered:
-        shown.add_row("waiting", f"{unanswered:,}", Text("without a verdict so far", style="dim"))
-    for reason, count in sorted(tally.dead_lettered.items()):
-        shown.add_row(Text("not judged", style="red"), f"{count:,}", show.cell(reason))
-    if tally.skipped_files:
-        shown.add_row(
-            "done before", f"{tally.skipped_files:,}", Text("files that are left out by --resume", style="dim")
-        )
-    for reason, count in sorted(tally.unreadable.items()):
-        told = ", ".join(tally.examples[reason]) + (", ..." if count > len(tally.examples[reason]) else "")
-        shown.add_row(Text("unreadable", style="red"), f"{count:,}", show.cell(f"{reason}: {told}"))
-    out.print(shown)
-    if groups := tally.largest_groups():
-        show.gap(out)
-        shown = show.table(out, "group of", "documents", right=("documents",))
+    out = tables.console()
+    rows = tables.table(out, "what", "documents", "meaning", right=("documents",))
+    for kind, count, meaning in _summary_rows(stats, unanswered, dry_run=dry_run):
+        rows.add_row(kind, number(count), tables.cell(meaning, style="dim"))
+    out.print(rows)
+    if groups := stats.largest_groups():
+        tables.gap(out)
+        rows = tables.table(out, "group of", "documents", right=("documents",))
         for name, count in groups:
-            shown.add_row(show.cell(name), f"{count:,}")
-        out.print(shown)
+            rows.add_row(tables.cell(name), number(count))
+        out.print(rows)
+
+
+def _summary_rows(stats: ReplayStats, unanswered: int, *, dry_run: bool) -> Iterator[tuple[Text, int, str]]:
+    yield Text("read"), stats.read - stats.deletes, f"{number(stats.characters)} characters"
+    if stats.deletes:
+        yield Text("deletes"), stats.deletes, ""
+    if not dry_run:
+        yield Text("sent"), stats.sent, "acknowledged by the target, deletes included"
+    for relation in Relation:
+        if count := stats.relations[relation.value]:
+            yield show.relation(relation), count, show.MEANINGS[relation]
+    if unanswered:
+        yield Text("waiting"), unanswered, "without a verdict so far"
+    for reason, count in sorted(stats.dead_lettered.items()):
+        yield Text("not judged", style="red"), count, reason
+    if stats.skipped_files:
+        yield Text("done before"), stats.skipped_files, "files that --resume leaves out"
+    for reason, count in sorted(stats.unreadable.items()):
+        examples = ", ".join(stats.examples[reason]) + (", ..." if count > len(stats.examples[reason]) else "")
+        yield Text("unreadable", style="red"), count, f"{reason}: {examples}"

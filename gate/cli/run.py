@@ -1,4 +1,4 @@
-"""`gate run`: the gate itself. Events in, one verdict a line out, in the order of the input."""
+"""`gate run`: the gate itself. Events in, one verdict per line out, in the order of the input."""
 
 from __future__ import annotations
 
@@ -11,121 +11,98 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 import click
-import msgspec
 
 from gate import wire
 from gate.api import Gate
-from gate.cli import show
-from gate.cli.common import SOME_FAILED, Options, common, complain, load, open_gate
+from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
+from gate.cli.numbers import number
+from gate.cli.progress import ProblemLog, progress
+from gate.cli.session import load, open_gate
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
-from gate.model import CheckIn
+from gate.pipeline import CheckIns, steps
 from gate.stream import jsonl
+from gate.stream.field_names import OWN_NAMES, FieldNames
 from gate.stream.jsonl import LineFile, Message
-from gate.wire import CheckInEvent, RejectedMessage, VerdictEvent
+from gate.wire import CheckInEvent, DecodedMessage, RejectedMessage, VerdictEvent
 
 DEAD_LETTERED = "dead_lettered"
 
 
-@click.command(short_help="Judge a stream of events, from files or Kafka.")
-@click.argument(
-    "inputs",
-    metavar="[FILES...]",
-    nargs=-1,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write verdicts to this file, from its beginning, and not to stdout.",
-)
-@click.option(
-    "--dead-letters",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Append what cannot be judged to this file, with its original. Without it, a line on stderr tells.",
-)
-@click.option(
-    "--content-root",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Where content_uri may point to. Default: the folder of the events, or the current one for stdin.",
-)
-@click.option("--quiet", is_flag=True, help="No progress, and no summary at the end.")
-@click.option("--kafka", "kafka_brokers", metavar="HOST:PORT,...", help="Read topics of these brokers, not files.")
-@click.option("--redis", metavar="URL", help="The same as --index, for an index that many workers share.")
-@click.option("--workers", metavar="N", type=int, help="With --kafka: processes to work in. Default: 1.")
-@click.option(
-    "--http-port", metavar="PORT", type=int, help="With --kafka: answer /healthz, /readyz and /metrics on this port."
-)
-@common()
 def run(
     inputs: tuple[Path, ...],
     *,
     output: Path | None,
     dead_letters: Path | None,
     content_root: Path | None,
+    id_field: str | None,
+    text_field: str | None,
     quiet: bool,
+    verbose: bool,
     kafka_brokers: str | None,
     redis: str | None,
     workers: int | None,
     http_port: int | None,
     options: Options,
 ) -> None:
-    """Judge a stream of events: JSON Lines in, one verdict a line out; or topics of Kafka, until told to stop.
-
-    \b
-      gate run events.jsonl -o verdicts.jsonl --index gate.sqlite
-      zcat archive.jsonl.gz | gate run --dead-letters dead.jsonl > verdicts.jsonl
-      gate run --kafka localhost:9092 --redis redis://localhost:6379/0 --workers 2 --http-port 9400
-
-    \b
-    An event is one object a line, a check-in or a delete:
-      {"document_id": "a", "text": "...", "version": "2"}
-      {"document_id": "b", "content_uri": "file:docs/b.txt"}
-      {"document_id": "a", "type": "delete"}
-
-    Verdicts come in the order of the check-ins; a delete gets no line. Where the input pauses, what came so far is
-    answered. A line that cannot be judged is dead-lettered and the rest goes on; the exit code is then 1. Without
-    FILES, or with -, standard input is read. With --json, what goes to stderr is JSON too.
-
-    With --index a run may be stopped and begun again at any time: what was judged before gets the same verdict.
-
-    With --kafka (or kafka_brokers in the settings, and no FILES), events are read from topics by a consumer group, and
-    verdicts, dead letters and, where you name topics for them, accepted and quarantined documents go to topics.
-    `gate topics create` makes them, `gate config` shows the settings (kafka_..., delivery, on_index_unavailable).
-    SIGTERM finishes what is under way, commits, and ends.
-    """
+    """Judge files of events; or, with brokers, work on topics until stopped."""
     if redis is not None and options.flags.get("index") is not None:
         raise ConfigError("--redis: --index is given too; they are the same, so name one")
     own = {"kafka_brokers": kafka_brokers, "index": redis, "workers": workers, "http_port": http_port}
     settings = load(options, dead_letters=dead_letters, content_root=content_root, **own)
+    names = FieldNames(document_id=id_field, text=text_field)
     if settings.kafka is not None and not inputs:
+        if names != OWN_NAMES:
+            raise ConfigError("--id-field, --text-field: are for files; a record has the fields of a check-in")
         _serve(settings, output)
     if kafka_brokers is not None or workers is not None or http_port is not None:
         raise ConfigError("--kafka, --workers, --http-port: are for topics; leave out the FILES, or these")
     _keep_apart(inputs, output, settings)
-    source = Source(inputs or (Path(jsonl.STDIN),), settings)
-    shown = not (quiet or options.json) and (output is not None or not sys.stdout.isatty())
-    if sys.stdin.isatty() and source.reads_stdin and not (quiet or options.json):
+    _run_files(
+        InputFiles(inputs or (Path(jsonl.STDIN),), settings, names),
+        settings,
+        output=output,
+        shows_progress=not (quiet or options.json) and (output is not None or not sys.stdout.isatty()),
+        quiet=quiet,
+        verbose=verbose,
+        json=options.json,
+    )
+
+
+def _run_files(
+    source: InputFiles,
+    settings: Settings,
+    *,
+    output: Path | None,
+    shows_progress: bool,
+    quiet: bool,
+    verbose: bool,
+    json: bool,
+) -> None:
+    if sys.stdin.isatty() and source.reads_stdin and not (quiet or json):
         click.echo("reading events from standard input; Ctrl-D ends them", err=True)
-    with ExitStack() as opened:
-        gate = opened.enter_context(open_gate(settings, index=settings.index))
-        sink = opened.enter_context(LineFile(output or sys.stdout.buffer))
-        letters = opened.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
-        bar = opened.enter_context(show.progress(quiet=not shown))
+    if settings.index == MEMORY:
+        set_resume_hint("the index was in memory; start again with")
+    else:
+        set_resume_hint("what was judged is in the index, and gets the same verdict again; continue with")
+    with ExitStack() as stack:
+        gate = stack.enter_context(open_gate(settings, index=settings.index))
+        sink = stack.enter_context(LineFile(output or sys.stdout.buffer))
+        letters = stack.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
+        bar = progress(quiet=not shows_progress)
+        problems = stack.enter_context(ProblemLog("dead letter", verbose=verbose, bar=bar))
+        stack.enter_context(bar)
         task = bar.add_task("judging", total=source.total_bytes(), documents=0)
-        work = Work(gate, sink=sink, letters=letters, json=options.json)
+        reported = None if quiet and letters is not None else problems
+        processor = FileProcessor(gate, sink=sink, letters=letters, problems=reported, json=json)
         for batch in jsonl.batches(source, settings.limits):
-            work.judge(batch)
-            bar.update(task, completed=source.read_bytes(), documents=work.counts.total())
+            processor.judge(batch)
+            bar.update(task, completed=source.read_bytes(), documents=processor.counts.total())
     if not quiet:
-        work.summarise()
-    if work.counts[DEAD_LETTERED]:
+        processor.summarise()
+    if processor.counts[DEAD_LETTERED]:
         sys.exit(SOME_FAILED)
 
 
@@ -150,12 +127,13 @@ def _keep_apart(inputs: tuple[Path, ...], output: Path | None, settings: Setting
         taken.append(path)
 
 
-class Source:
+class InputFiles:
     """The messages of all inputs, one after another, and how far they have been read."""
 
-    def __init__(self, paths: tuple[Path, ...], settings: Settings) -> None:
+    def __init__(self, paths: tuple[Path, ...], settings: Settings, names: FieldNames) -> None:
         self._paths = paths
         self._settings = settings
+        self._names = names
         self._before = 0  # bytes of the inputs that are done
         self._file: BinaryIO | None = None
         self.reads_stdin = any(str(path) == jsonl.STDIN for path in paths)
@@ -176,10 +154,12 @@ class Source:
 
     def _messages(self, stream: BinaryIO, name: str) -> Iterator[Message | None]:
         settings = self._settings
-        return jsonl.decode_lines(stream, name=name, limits=settings.limits, content_root=settings.content_root)
+        return jsonl.decode_lines(
+            stream, name=name, limits=settings.limits, content_root=settings.content_root, field_names=self._names
+        )
 
     def total_bytes(self) -> int | None:
-        """None where nobody can know."""
+        """None where it is not known, as of a pipe."""
         if not all(path.is_file() for path in self._paths):
             return None
         return sum(path.stat().st_size for path in self._paths)
@@ -188,53 +168,58 @@ class Source:
         return self._before + (self._file.tell() if self._file is not None else 0)
 
 
-class Work:
-    """One run over its inputs, and what it counted."""
+class FileProcessor:
+    """Answers the messages of files: verdicts to the sink, dead letters to their file, and counts of both."""
 
-    def __init__(self, gate: Gate, *, sink: LineFile, letters: LineFile | None, json: bool) -> None:
+    def __init__(
+        self, gate: Gate, *, sink: LineFile, letters: LineFile | None, problems: ProblemLog | None, json: bool
+    ) -> None:
         self.counts: Counter[str] = Counter()
         self._gate = gate
         self._sink = sink
         self._letters = letters
+        self._problems = problems
         self._json = json
 
     def judge(self, batch: list[Message]) -> None:
-        """Answer a batch. A delete takes effect in its place: what came before it is judged before."""
-        waiting: list[tuple[CheckIn, CheckInEvent, wire.Origin]] = []
+        """Answer a batch. A delete takes effect in its place: the messages before it are judged first."""
         for message in batch:
             if isinstance(message, RejectedMessage):
-                self._bury(message)
-            elif isinstance(message.event, CheckInEvent):
-                waiting.append((message.event.check_in(), message.event, message.origin))
-            else:
-                self._answer(waiting)
-                waiting = []
-                [known] = self._gate.delete([message.event.document_id])
+                self._dead_letter(message)
+        for step in steps(None if isinstance(message, RejectedMessage) else message.event for message in batch):
+            if isinstance(step, CheckIns):
+                self._check_in(step, batch)
+                continue
+            for document_id in step.document_ids:
+                [known] = self._gate.delete([document_id])
                 self.counts["deleted" if known else "already_gone"] += 1
-        self._answer(waiting)
 
-    def _answer(self, waiting: list[tuple[CheckIn, CheckInEvent, wire.Origin]]) -> None:
-        verdicts = self._gate.check_in([document for document, _, _ in waiting])
-        now = datetime.now(UTC)
-        told = []
-        for verdict, (_, event, origin) in zip(verdicts, waiting, strict=True):
+    def _check_in(self, step: CheckIns, batch: list[Message]) -> None:
+        judged_at = datetime.now(UTC)
+        events = []
+        for verdict, position in zip(self._gate.check_in(step.documents), step.positions, strict=True):
+            message = batch[position]
+            event = message.event if isinstance(message, DecodedMessage) else None
+            checked_in_at = event.checked_in_at if isinstance(event, CheckInEvent) else None
             self.counts[verdict.relation.value] += 1
-            told.append(VerdictEvent.of(verdict, origin=origin, checked_in_at=event.checked_in_at, judged_at=now))
-        jsonl.write_verdicts(self._sink, told)
+            events.append(
+                VerdictEvent.of(verdict, origin=message.origin, checked_in_at=checked_in_at, judged_at=judged_at)
+            )
+        jsonl.write_verdicts(self._sink, events)
 
-    def _bury(self, rejected: RejectedMessage) -> None:
-        """Keep the original in the file of dead letters; without one, tell why and where, and nothing of the text."""
+    def _dead_letter(self, rejected: RejectedMessage) -> None:
+        """Append the original to the file of dead letters; without one, report reason and place, and no text."""
         self.counts[DEAD_LETTERED] += 1
         if self._letters is not None:
             jsonl.write_dead_letters(self._letters, [rejected], at=datetime.now(UTC))
-        elif self._json:
-            click.echo(wire.encode(rejected.dead_letter(at=datetime.now(UTC))), err=True)
-        else:
-            complain(f"{rejected.error} ({rejected.error.code})", kind="dead letter")
+        if not self._json and self._problems is not None:
+            self._problems.add(rejected.error.code, f"{rejected.error} ({rejected.error.code})")
+        elif self._letters is None:
+            emit(wire.encode(rejected.dead_letter(at=datetime.now(UTC))), err=True)
 
     def summarise(self) -> None:
         if self._json:
-            click.echo(msgspec.json.encode({"summary": dict(self.counts)}), err=True)
+            emit({"summary": dict(self.counts)}, err=True)
         else:
-            told = ", ".join(f"{count:,} {what}" for what, count in self.counts.items())
-            click.echo(f"done: {told or 'nothing came in'}", err=True)
+            parts = ", ".join(f"{number(count)} {kind}" for kind, count in self.counts.items())
+            click.echo(f"done: {parts or 'the input is empty'}", err=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import msgspec
 from rich.text import Text
 
-from gate.cli import show
-from gate.cli.common import Options, common, emit, load, load_with_origins
+from gate.cli import show, tables
+from gate.cli.common import Options, emit, printable
+from gate.cli.numbers import number
+from gate.cli.session import load, load_with_origins
 from gate.config.profiles import changed_profile
+from gate.config.reference import describe_settings
 from gate.core.method_parameters import (
     BswN,
     Fingerprinted,
@@ -20,7 +22,6 @@ from gate.core.method_parameters import (
     SketchN,
     WindowParameters,
 )
-from gate.core.method_registry import parameters_by_name
 from gate.core.plan import bands_for, changed
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
@@ -30,38 +31,10 @@ DEFAULT_RECALL = 0.95
 TRIED = "tried"  # the name of a profile that has been changed by hand, to see what would happen
 
 
-@click.command(short_help="Tell what a profile costs and finds.")
-@click.option(
-    "--documents",
-    metavar="N",
-    default=1_000_000,
-    show_default=True,
-    type=click.IntRange(0, 10**12),
-    help="How many to plan for.",
-)
-@click.option("--method", metavar="NAME", help=f"Try another method: {', '.join(parameters_by_name())}.")
-@click.option("--radius", metavar="BITS", type=int, help="Try: fingerprints within so many bits are sure to meet.")
-@click.option("--bins", metavar="N", type=int, help="Try: the length of the MinHash sketch.")
-@click.option("--bands", metavar="N", type=int, help="Try: how many bands of it are looked up; more find more.")
-@click.option("--rows", metavar="N", type=int, help="Try: bins in a band; more bring fewer strangers, and find less.")
-@click.option("--gram", metavar="N", type=int, help="Try: words (or characters) in a shingle.")
-@click.option("--at", metavar="SHARE", type=float, help="Choose bands and rows that find pairs of this resemblance.")
-@click.option("--recall", metavar="SHARE", type=float, help="How many of them, with --at; .95 if nothing is said.")
-@common(index=False)
 def plan(
     *, documents: int, at: float | None, recall: float | None, options: Options, **tried: int | str | None
 ) -> None:
-    """Tell what a profile costs and finds, before the first document is in.
-
-    \b
-      gate plan
-      gate plan --documents 50000000 --profile simhash
-      gate plan --bands 24 --rows 5                    what if?
-      gate plan --at .8 --recall .99                   which bands find 99 % of pairs of resemblance .8?
-
-    The figures follow from the parameters alone; how texts of yours behave, only a measurement can tell. "Changed" is
-    the share of words that may be replaced, here and there, until two texts are as little alike as the line says.
-    """
+    """Show the expected costs and recall of a profile."""
     profile = _varied(load(options).profile, {name: value for name, value in tried.items() if value is not None})
     if at is not None or recall is not None:
         profile = _banded(profile, at, DEFAULT_RECALL if recall is None else recall)
@@ -69,21 +42,21 @@ def plan(
     words = "characters" if profile.tokenizer == "characters" else "words"
     unit = profile.method.window if isinstance(profile.method, WindowParameters) else profile.gram
     if options.json:
-        told: dict[str, Any] = msgspec.to_builtins(expected)
-        told["recall"] = [
+        row: dict[str, Any] = msgspec.to_builtins(expected)
+        row["recall"] = [
             {"resemblance": alike, "changed": round(changed(alike, unit), 4), "found": found}
             for alike, found in expected.recall
         ]
-        emit({**told, "total_bytes": expected.total_bytes, "parameters": profile.parameters()})
+        emit({**row, "total_bytes": expected.total_bytes, "parameters": profile.parameters()})
         return
-    out = show.console()
-    out.print(Text(f"Profile {expected.profile}, {documents:,} documents", style="bold"))
+    out = tables.console()
+    out.print(Text(f"Profile {expected.profile}, {number(documents)} documents", style="bold"))
     out.print(Text(_parameters(profile), style="dim"))
     show.plan(out, expected, changed=lambda alike: changed(alike, unit), words=words)
 
 
 def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:
-    """The profile with other parameters, under another name; whatever does not go together is told."""
+    """The profile with other parameters, under another name; ConfigError says what does not go together."""
     if not tried:
         return profile
     return changed_profile(profile, {"name": TRIED, **tried})
@@ -129,44 +102,48 @@ def _parameters(profile: Profile) -> str:
     return ", ".join(parts)
 
 
-@click.command()
-@common()
-def config(*, options: Options) -> None:
-    """Show the settings in force, and where each came from. Secrets are hidden.
-
-    \b
-      gate config
-      gate config --config gate.toml --profile simhash --json
-      GATE_LIMITS_MAX_MATCHES=3 gate config
-
-    Settings come from gate.toml (or the file that --config or GATE_CONFIG names), from the environment and from flags;
-    the later wins. A setting `limits.max_matches` is max_matches under [limits] in the file, GATE_LIMITS_MAX_MATCHES
-    in the environment and --set limits.max_matches=3 as a flag. All that is wrong is told at once (exit code 2).
-    """
+def config(*, describe: bool, options: Options) -> None:
+    """Show the settings in force, or describe all that there are."""
+    if describe:
+        _describe(as_json=options.json)
+        return
     settings, origins = load_with_origins(options)
     parameters = settings.profile.parameters()
     if options.json:
-        told: dict[str, Any] = {name: {"value": one.value, "source": one.source} for name, one in origins.items()}
-        told["profile"]["parameters"] = parameters
-        emit(told)
+        rows: dict[str, Any] = {name: {"value": one.value, "source": one.source} for name, one in origins.items()}
+        rows["profile"]["parameters"] = parameters
+        emit(rows)
         return
-    out = show.console()
-    shown = show.table(out, "setting", "value", "from")
+    out = tables.console()
+    table = tables.table(out, "setting", "value", "from")
     for name, one in origins.items():
-        shown.add_row(
+        table.add_row(
             name,
-            show.cell(_written(one.value), style="" if one.source == "default" else "bold"),
-            Text(show.printable(one.source), style="dim" if one.source == "default" else "cyan"),
+            tables.cell(_in_toml(one.value), style="" if one.source == "default" else "bold"),
+            Text(printable(one.source), style="dim" if one.source == "default" else "cyan"),
         )
-    out.print(shown)
-    show.gap(out)
+    out.print(table)
+    tables.gap(out)
     out.print(Text(f"Profile {settings.profile.ref}", style="bold"))
-    shown = show.table(out, "parameter", "value")
+    table = tables.table(out, "parameter", "value")
     for name, value in parameters.items():
-        shown.add_row(name, show.cell(_written(value)))
-    out.print(shown)
+        table.add_row(name, tables.cell(_in_toml(value)))
+    out.print(table)
 
 
-def _written(value: object) -> str | None:
+def _describe(*, as_json: bool) -> None:
+    rows = describe_settings()
+    if as_json:
+        for row in rows:
+            emit(row._asdict())
+        return
+    out = tables.console()
+    table = tables.table(out, "setting", "type", "default", "description")
+    for row in rows:
+        table.add_row(Text(row.key, style="bold"), row.type, Text(row.default), Text(row.description, style="dim"))
+    out.print(table)
+
+
+def _in_toml(value: object) -> str | None:
     """A value as it would be written in TOML, or nearly so; None is what is not set."""
     return None if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -10,9 +10,11 @@ import click
 from msgspec import structs
 from rich.text import Text
 
-from gate.cli import show
-from gate.cli.common import HELP_WIDTH, SOME_FAILED, complain, emit
+from gate.cli import tables
+from gate.cli.common import SOME_FAILED, complain, emit
+from gate.cli.groups import HELP_WIDTH
 from gate.cli.lab import Bar, corpus_of, flag, options_of
+from gate.cli.progress import progress
 from gate.config.profiles import chosen_profile
 from gate.errors import ConfigError, Unavailable
 from gate.lab import draw, report
@@ -52,7 +54,7 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
     documents = corpus_of(corpus)
     lab.EXPERIMENT.check_corpus(documents)
     report.create_folder(out)
-    with show.progress(quiet=quiet or as_json, what="done") as bars:
+    with progress(quiet=quiet or as_json, unit="done") as bars:
         tuned = lab.tune(documents, options, Bar(bars))
     about = report.ReportHeader(
         experiment=lab.EXPERIMENT, corpus=documents.name, documents=len(documents), options=structs.asdict(options)
@@ -73,7 +75,7 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
             }
         )
     else:
-        console = show.console()
+        console = tables.console()
         for reason in tuned.reasons:
             console.print(Text(reason))
         console.print(Text(f"The profile is {profile}: use it with --profile {profile}. The report is {written[0]}."))

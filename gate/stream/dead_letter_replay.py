@@ -62,7 +62,7 @@ async def replay_dead_letters(
                     if not is_selected(dead, reasons=reasons, positions=positions):
                         continue
                     outcome = SENT_BEFORE
-                    if dead.record.offset >= await progress.next_offset(dead):
+                    if not await progress.is_replayed(dead):
                         outcome = await sender.send(dead)
                         replayed.append(dead)
                     counts[outcome] += 1
@@ -152,6 +152,10 @@ class ReplayProgress:
             group = self._group(dead.reason)
             self._offsets[dead.reason] = await self._admin.committed_offsets(group, self._partitions)
         return self._offsets[dead.reason].get(_partition(dead), 0)
+
+    async def is_replayed(self, dead: DeadLetterRecord) -> bool:
+        """Whether a replay has dealt with this dead letter: one that was selected by its position leaves no mark."""
+        return dead.record.offset < await self.next_offset(dead)
 
     async def commit(self, replayed: list[DeadLetterRecord]) -> None:
         if not self._is_tracked:

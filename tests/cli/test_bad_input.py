@@ -48,7 +48,7 @@ BAD_LINES = [
     (f"no json {CANARY}".encode(), "bad_json", "is not JSON"),
     (event("x", text=TEXT)[:-1], "bad_json", "ends too soon"),
     (event("x", text=TEXT) * 2, "bad_json", "trailing"),
-    (json.dumps([CANARY]).encode(), "bad_json", "no object: send one object a line"),
+    (json.dumps([CANARY]).encode(), "bad_json", "no object: send one object per line"),
     (json.dumps({"text": TEXT}).encode(), "missing_field", "field `document_id` is missing"),
     (event("x", title=CANARY), "no_content", "neither field `text` nor `content_uri` is given: send one"),
     (event("x", text=TEXT, content_uri="file:a"), "bad_field", "both given: send one of them"),
@@ -225,7 +225,7 @@ def bad_folder(tmp_path: Path) -> Path:
 
 
 def test_files_that_are_no_text_are_told_with_their_remedy_and_the_rest_goes_on(bad_folder: Path) -> None:
-    result = gate("check", bad_folder, "--set", "limits.max_document_chars=5000")
+    result = gate("check", bad_folder, "-v", "--set", "limits.max_document_chars=5000")
     assert result.exit_code == 1
     for name, (_, _, said) in BAD_FILES.items():
         assert f"skipped: {name}: {said}" in result.stderr

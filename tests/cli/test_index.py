@@ -175,13 +175,13 @@ def test_what_is_wrong_is_told_with_exit_code_1_and_mended_with_fix(in_a_file: t
     result = gate("index", "verify", *in_a_file, "--pause", "0")
     assert result.exit_code == 1
     assert "unlisted" in result.stdout
-    assert "problems left: " in result.stdout
-    assert "mend them with --fix" in result.stdout
+    assert "faults left: " in result.stdout
+    assert "repair them with --fix" in result.stdout
     told = gate("index", "verify", *in_a_file, "--pause", "0", "--json")
     assert told.exit_code == 1
     found = json.loads(told.stdout)["faults"]["unlisted"]
     assert found["found"] == len(found["examples"]) > 0
-    assert "all problems were mended" in done("index", "verify", *in_a_file, "--pause", "0", "--fix").stdout
+    assert "all faults were repaired" in done("index", "verify", *in_a_file, "--pause", "0", "--fix").stdout
     assert "everything is where it belongs" in done("index", "verify", *in_a_file).stdout
 
 

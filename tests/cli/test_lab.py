@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec import Meta
 
-from gate.cli import main, show
+from gate.cli import main
 from gate.cli.lab import Bar, corpus_of, options_of
+from gate.cli.progress import progress
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
 from gate.lab.experiment import ExperimentOptions
@@ -150,7 +151,7 @@ def test_a_set_with_labels_is_a_corpus_and_further_labels_may_be_named(empty_fol
 
 
 def test_a_bar_is_gone_when_its_work_is_done_or_left() -> None:
-    with show.progress(quiet=True) as bars:
+    with progress(quiet=True) as bars:
         assert list(Bar(bars)([1, 2, 3], "counting")) == [1, 2, 3]
         for number in Bar(bars)([1, 2, 3], "leaving"):
             if number == 2:

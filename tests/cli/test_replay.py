@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from gate.archive.replay_stats import ReplayStats
 from gate.cli import main
-from gate.cli.replay import PROGRESS_SECONDS, Progress
+from gate.cli.replay import PROGRESS_SECONDS, ReplayBar
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
 from gate.limits import Limits
 from gate.model import Relation
@@ -144,12 +144,15 @@ def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
 
 
 def test_progress_tells_the_rate_the_time_left_and_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
-    moments = iter([100.0, 100.0, 100.0 + PROGRESS_SECONDS / 2, 100.0 + PROGRESS_SECONDS, 101.0 + PROGRESS_SECONDS])
+    moments = iter(
+        [100.0, 100.0, 100.0, 100.0 + PROGRESS_SECONDS / 2, 100.0 + PROGRESS_SECONDS, 101.0 + PROGRESS_SECONDS]
+    )
     tally = ReplayStats(read=500)
     tally.count_verdict(Relation.NEAR, "a", similar=True)
-    bar = Progress(tally, 4_000_000, shown=True, clock=lambda: next(moments))
-    for _ in range(3):
-        bar.update(1_000_000)
+    bar = ReplayBar(tally, shown=True, clock=lambda: next(moments))
+    with bar.opened(4_000_000):
+        for _ in range(3):
+            bar.update(1_000_000)
     assert capsys.readouterr().err == "500 documents, 50/s: 1 near, 0:00:30 left\n"
 
 

@@ -244,7 +244,7 @@ def test_a_plan_tells_probes_candidates_bytes_and_the_recall_curve() -> None:
     assert [one["resemblance"] for one in curve] == sorted(one["resemblance"] for one in curve)
     assert curve[-1] == {"resemblance": 1.0, "changed": 0.0, "found": 1.0}
     shown = gate("plan", "--documents", "1000").stdout
-    for word in ("probes", "strangers", "bytes: all", "resemblance", "words changed", "found for certain"):
+    for word in ("probes", "false candidates", "bytes: all", "resemblance", "words changed", "found for certain"):
         assert word in shown
 
 

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from gate.cli import show
+from gate.cli.common import printable
+from gate.cli.numbers import number
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.passages import Passage
 from gate.model import Degraded, Match, Relation, Verdict
@@ -23,13 +25,13 @@ def test_a_share_is_rounded_down_so_that_only_what_is_whole_reads_as_whole(value
     ("count", "shown"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (65_536, "65.5 kB"), (4.92e9, "4.9 GB")]
 )
 def test_bytes_are_told_in_the_unit_that_fits(count: float, shown: str) -> None:
-    assert show.size_of(count) == shown
+    assert number(count, "B") == shown
 
 
 def test_whatever_could_steer_a_terminal_is_spelled_out() -> None:
-    assert show.printable("a\x1b[31m\u202eb\nc") == "a\\x1b[31m\\u202eb\\nc"
-    assert show.printable("a\nb\tc", keep="\n") == "a\nb\\tc"
-    assert show.printable("漢 é") == "漢 é"
+    assert printable("a\x1b[31m\u202eb\nc") == "a\\x1b[31m\\u202eb\\nc"
+    assert printable("a\nb\tc", keep="\n") == "a\nb\\tc"
+    assert printable("漢 é") == "漢 é"
 
 
 def verdict(

@@ -200,7 +200,11 @@ def test_an_interrupted_run_ends_without_a_traceback_and_goes_on_where_it_was(tm
         first = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 128 + signal.SIGINT
-        assert process.stderr.read() == "interrupted\n"
+        assert process.stderr.read() == (
+            "interrupted\n"
+            "what was judged is in the index, and gets the same verdict again; continue with:\n"
+            f"  gate run --index {index}\n"
+        )
     again = subprocess.run(
         [*COMMAND, "run", "--index", index], input=event("a", LIGHTHOUSE), capture_output=True, text=True, check=True
     )

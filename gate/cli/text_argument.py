@@ -1,4 +1,4 @@
-"""The one file that a command is about; which files there are and how they are read is `gate.archive`'s matter."""
+"""Read the one text that a command is about: a file that is named as an argument, or standard input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gate.errors import BadDocument, ConfigError
 STDIN = "-"
 
 
-def read_named(name: str | Path, *, max_chars: int) -> str:
+def read_text_argument(name: str | Path, *, max_chars: int) -> str:
     """The text of the one file that a command is about, or of standard input if it is named -."""
     try:
         if str(name) == STDIN:

@@ -1,15 +1,17 @@
-"""`gate demo`: a small corpus with planted copies, judged before your eyes."""
+"""`gate demo`: a small corpus with planted copies, and what the gate finds in it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
-import click
 from rich.text import Text
 
 from gate import demo as planted
-from gate.cli import show
-from gate.cli.common import Options, common, emit, load, open_gate, verdict_line
+from gate.cli import show, tables
+from gate.cli.common import Options, emit
+from gate.cli.numbers import number
+from gate.cli.session import load, open_gate, verdict_line
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
 from gate.model import Relation
@@ -23,30 +25,10 @@ What to try next:
   gate plan --documents 10000000                           what a large index costs and finds"""
 
 
-@click.command(short_help="See the gate work on a small corpus with planted copies.")
-@click.option("--seed", default=7, show_default=True, help="Another seed draws other strangers.")
-@click.option(
-    "--strangers", default=40, show_default=True, type=click.IntRange(0, 100_000), help="Unrelated documents."
-)
-@click.option(
-    "--write",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write the documents to this folder too.",
-)
-@common(index=False)
-def demo(*, seed: int, strangers: int, folder: Path | None, options: Options) -> None:
-    """See the gate work: originals, copies, parts and strangers, checked in one after another.
-
-    \b
-      gate demo
-      gate demo --profile simhash
-      gate demo --write demo/
-
-    Nothing is kept: the index is in memory.
-    """
+def demo(*, seed: int, unrelated: int, folder: Path | None, options: Options) -> None:
+    """Check the demonstration corpus in, and show what the gate found."""
     settings = load(options)
-    documents = planted.corpus(seed, strangers)
+    documents = planted.corpus(seed, unrelated)
     if folder is not None:
         try:
             _write(folder, documents)
@@ -58,27 +40,27 @@ def demo(*, seed: int, strangers: int, folder: Path | None, options: Options) ->
         for verdict in verdicts:
             emit(verdict_line(verdict))
         return
-    out = show.console()
-    shown = show.table(
+    out = tables.console()
+    rows = tables.table(
         out, "checked in", "what it is", "verdict", "like", "resemblance", "bits", right=("resemblance", "bits")
     )
-    quiet = 0
+    omitted = 0
     for plant, verdict in zip(documents, verdicts):
         if plant.expected is Relation.NEW and plant.story == "unrelated" and verdict.relation is Relation.NEW:
-            quiet += 1
+            omitted += 1
             continue
         best = verdict.matches[0] if verdict.matches else None
-        shown.add_row(
-            show.cell(show.named(verdict.document_id, verdict.version)),
+        rows.add_row(
+            tables.cell(show.versioned(verdict.document_id, verdict.version)),
             Text(plant.story, style="dim"),
             show.relation(verdict.relation),
-            show.cell(best.document_id if best else None),
+            tables.cell(best.document_id if best else None),
             show.fraction(best.resemblance if best else None),
             show.bits(best.distance if best else None),
         )
-    out.print(shown)
-    out.print(Text(f"{show.tally(verdicts)}."))
-    out.print(Text(f"{quiet} unrelated ones are not shown.", style="dim"))
+    out.print(rows)
+    out.print(Text(f"{show.tally(Counter(verdict.relation for verdict in verdicts))}."))
+    out.print(Text(f"{number(omitted)} unrelated ones are not shown.", style="dim"))
     out.print()
     out.print(Text(NEXT))
 

@@ -1,0 +1,161 @@
+"""Commands about documents: check, compare, find similar ones, explain a verdict, delete; and the demonstration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gate.cli.commands.shared import verbose
+from gate.cli.common import common
+
+
+@click.command()
+@click.argument(
+    "paths",
+    metavar="FILES|FOLDER...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, readable=False),  # a file that cannot be read is reported by itself
+)
+@click.option("--fail-on-similar", is_flag=True, help="Exit with 1 if any document is similar to a known one.")
+@click.option("--only-similar", is_flag=True, help="Show only the documents that are similar.")
+@click.option("--dry-run", is_flag=True, help="Judge each file against the index by itself, and add nothing to it.")
+@verbose
+@common()
+def check(**arguments: Any) -> None:
+    """Check text files in, one after another, and show the verdict on each.
+
+    \b
+      gate check notes/
+      gate check notes/ --index notes.sqlite        keep the index for the next time
+      gate check *.md --fail-on-similar             for a script or a commit hook
+      gate check new/ --index notes.sqlite --dry-run
+
+    Every file is a document. Its id is its path relative to the folder, or the path as given where files or several
+    folders are named. The files are compared with each other and, with --index, with everything that was checked in
+    before; a file whose content has changed since is a revision of itself. Files that cannot be read are skipped and
+    summarised by reason (exit code 1). Hidden files are left out.
+    """
+    from gate.cli.documents import check
+
+    check(**arguments)
+
+
+@click.command()
+@click.argument("left", metavar="A", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.argument("right", metavar="B", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.option("--passages/--no-passages", default=True, help="Show the texts with the passages that they share marked.")
+@click.option("--full", is_flag=True, help="Show long passages in full.")
+@common(index=False)
+def compare(**arguments: Any) -> None:
+    """Compare two text files: how alike they are, and where.
+
+    \b
+      gate compare draft.txt final.txt
+      gate compare --no-passages a.txt b.txt
+      pdftotext report.pdf - | gate compare - report.txt
+
+    Passages that both texts share are green, the others yellow; in a pipe the shared ones are put in [[brackets]].
+    Of a long passage only the beginning and the end are shown. A file named - is read from standard input.
+    """
+    from gate.cli.compare import compare
+
+    compare(**arguments)
+
+
+@click.command()
+@click.argument("what", metavar="ID|FILE")
+@click.option(
+    "--threshold",
+    metavar="0..1",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    help="Another resemblance than the profile's.",
+)
+@click.option(
+    "--as", "kind", type=click.Choice(["id", "file"]), help="What the argument is; by default it may be either."
+)
+@common()
+def similar(**arguments: Any) -> None:
+    """Find documents in the index that are like one of them, or like a file.
+
+    \b
+      gate similar reports/2026.txt --index notes.sqlite
+      gate similar draft.txt --as file --threshold 0.5 --index notes.sqlite
+
+    The argument is an id that the index knows, or else a file. A file named - is read from standard input.
+
+    With a threshold below the profile's, fewer of the similar documents are found the less alike they are: `gate plan`
+    shows how many. Documents that were refused as copies are not in the index, unless the profile says index = "all":
+    from a copy its original is found, but not the other way round.
+    """
+    from gate.cli.documents import similar
+
+    similar(**arguments)
+
+
+@click.command()
+@click.argument("document_id", metavar="ID")
+@common()
+def explain(**arguments: Any) -> None:
+    """Say why a document got its verdict: what matched, by which measure, under which profile.
+
+    \b
+      gate explain reports/2026.txt --index notes.sqlite
+      gate explain reports/2026.txt --index notes.sqlite --json
+    """
+    from gate.cli.documents import explain
+
+    explain(**arguments)
+
+
+@click.command()
+@click.argument("document_ids", metavar="[ID...]", nargs=-1)
+@click.option(
+    "--from-file",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="Read ids from this file too, one per line; - is standard input.",
+)
+@common()
+def delete(**arguments: Any) -> None:
+    """Delete documents from the index: documents that were refused as their copies can be checked in again.
+
+    \b
+      gate delete reports/2026.txt drafts/a.txt --index notes.sqlite
+      gate delete --from-file gone.txt --index redis://localhost:6379/0
+      grep -l obsolete -r notes/ | gate delete --from-file - --index notes.sqlite
+
+    An unknown id is reported and is no error, so a delete may be repeated.
+    """
+    from gate.cli.documents import delete
+
+    delete(**arguments)
+
+
+@click.command()
+@click.option("--seed", default=7, show_default=True, help="Another seed draws other unrelated documents.")
+@click.option(
+    "--unrelated", default=40, show_default=True, type=click.IntRange(0, 100_000), help="Number of unrelated documents."
+)
+@click.option(
+    "--write",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the documents to this folder too.",
+)
+@common(index=False)
+def demo(**arguments: Any) -> None:
+    """See the gate work: originals, copies, parts and unrelated documents, checked in one after another.
+
+    \b
+      gate demo
+      gate demo --profile simhash
+      gate demo --write demo/
+
+    The index is in memory, and gone afterwards.
+    """
+    from gate.cli.demo import demo
+
+    demo(**arguments)

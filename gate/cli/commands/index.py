@@ -1,0 +1,164 @@
+"""Commands about an index as a whole: what it holds, whether it is consistent, and how it is moved elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gate.cli.commands.shared import field_names, verbose
+from gate.cli.common import brokers, common
+
+
+@click.group()
+def index() -> None:
+    """Inspect an index, repair it, move it elsewhere.
+
+    \b
+      gate index info --index notes.sqlite
+      gate index verify --index redis://localhost:6379/0 --fix
+      gate index export --index notes.sqlite -o notes.jsonl
+      gate index import notes.jsonl --index redis://localhost:6379/0
+      gate index rebuild events.jsonl --index new.sqlite
+    """
+
+
+@index.command(short_help="Show how much an index holds.")
+@common()
+def info(**arguments: Any) -> None:
+    """Show how many documents, entries and postings an index holds, and how many bytes.
+
+    \b
+      gate index info --index notes.sqlite
+      gate index info --index redis://localhost:6379/0 --json
+
+    The whole index is read. In Redis, bytes are estimated from a sample of the keys.
+    """
+    from gate.cli.index import info
+
+    info(**arguments)
+
+
+@index.command(short_help="Check that an index is consistent, and repair it.")
+@click.option("--fix", is_flag=True, help="Repair what is wrong.")
+@click.option(
+    "--pause",
+    metavar="SECONDS",
+    type=click.FloatRange(0.0),
+    default=1.0,
+    show_default=True,
+    help="How long to wait before a suspected fault is looked at again.",
+)
+@common()
+def verify(**arguments: Any) -> None:
+    """Check that everything in an index is where it belongs, and repair it with --fix.
+
+    \b
+      gate index verify --index notes.sqlite
+      gate index verify --index redis://localhost:6379/0 --fix
+
+    Workers may go on meanwhile: a suspected fault is looked at again after a pause, since it may be a check-in that is
+    just being written. Repairs are safe beside them too, and may be repeated. The exit code is 1 if faults are left.
+    """
+    from gate.cli.index import verify
+
+    verify(**arguments)
+
+
+@index.command(short_help="Write an index to a file.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file, which appears when it is complete, and not to stdout.",
+)
+@common()
+def export(**arguments: Any) -> None:
+    """Write everything that an index holds to a file of JSON Lines, which any other index can import.
+
+    \b
+      gate index export --index notes.sqlite -o notes.jsonl
+      gate index export --index redis://localhost:6379/0 | zstd > index.jsonl.zst
+
+    The file holds document ids, signatures and answers, but no text. What workers change meanwhile may be in it in
+    part: `gate index verify --fix` repairs that after the import.
+    """
+    from gate.cli.index import export
+
+    export(**arguments)
+
+
+@index.command(name="import", short_help="Fill a new index from a file that was exported.")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--resume", is_flag=True, help="Continue an import that was interrupted.")
+@common()
+def import_(**arguments: Any) -> None:
+    """Fill a new index from a file that `gate index export` wrote, whatever kind of index that was.
+
+    \b
+      gate index import notes.jsonl --index redis://localhost:6379/0
+      gate index import notes.jsonl --index redis://localhost:6379/0 --resume
+
+    Every document gets the same verdict again as before. The profile has to sign as the exported one did, with the
+    same secret; its name and its thresholds may differ. Start no worker on the index before the import is complete.
+    """
+    from gate.cli.index import import_
+
+    import_(**arguments)
+
+
+@index.command(short_help="Begin a new generation of an index in Redis.")
+@common()
+def rotate(**arguments: Any) -> None:
+    """Begin a new generation of an index in Redis, and drop the one before the last.
+
+    \b
+      gate index rotate --index redis://localhost:6379/0
+
+    This deletes the documents that came before the last rotation. With redis_window_days the workers rotate by
+    themselves; they may go on working meanwhile.
+    """
+    from gate.cli.index import rotate
+
+    rotate(**arguments)
+
+
+@index.command(short_help="Fill a new index from check-ins or verdicts.")
+@click.argument(
+    "inputs",
+    metavar="[FILES...]",
+    nargs=-1,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+)
+@click.option("--from-topic", is_flag=True, help="Read the check-ins from their topics, not from files.")
+@brokers
+@click.option("--resume", is_flag=True, help="Continue a rebuild that was interrupted.")
+@click.option("--dead-letters", metavar="FILE", type=click.Path(path_type=Path), help="As in gate run.")
+@click.option("--content-root", metavar="FOLDER", type=click.Path(path_type=Path), help="As in gate run.")
+@field_names
+@verbose
+@common()
+def rebuild(**arguments: Any) -> None:
+    """Fill a new index from JSON Lines of check-ins, or of the verdicts on them, or from the topic of check-ins.
+
+    \b
+      gate index rebuild events.jsonl --index redis://localhost:6379/0
+      gate index rebuild verdicts.jsonl --profile simhash --index new.sqlite
+      gate index rebuild --from-topic --kafka localhost:9092 --index redis://localhost:6379/0
+
+    Check-ins and deletes are judged again, in the order of the files, so the same documents pass as before. A message
+    that cannot be judged is dead-lettered, as `gate run` does it, and the exit code is 1.
+
+    Verdicts hold no text, but a fingerprint, which is enough for a profile that stores nothing else, such as simhash.
+    The lines have to be in the order of the check-ins, and deletes are not among them; a verdict that comes out
+    otherwise is counted, and the exit code is 1. Other profiles are rebuilt from their check-ins, or moved by `gate
+    index export` and `import`.
+
+    A topic is read from its beginning to its present end, deletes included, in the order of time over all partitions.
+    Start the workers once this is done: at their committed offsets, or at the beginning, which changes nothing.
+    """
+    from gate.cli.rebuild import rebuild
+
+    rebuild(**arguments)

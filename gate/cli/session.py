@@ -1,0 +1,86 @@
+"""What a command works with: its settings, and the gate on an index that exists, may exist, or has to be empty."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gate import wire
+from gate.api import Gate
+from gate.cli.common import Options
+from gate.config.index import MEMORY
+from gate.config.settings import EffectiveSetting, Settings, load_settings
+from gate.errors import ConfigError
+from gate.index.redis.url import hide_credentials, is_redis_url
+from gate.index.tools.transfer import is_empty
+from gate.model import Verdict
+
+
+def load(options: Options, **flags: object) -> Settings:
+    """The settings in force; a command adds the flags that it alone has."""
+    return load_with_origins(options, **flags)[0]
+
+
+def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict[str, EffectiveSetting]]:
+    own = {key: value for key, value in flags.items() if value is not None}
+    return load_settings({**options.flags, **own}, os.environ, options.config)
+
+
+def verdict_line(verdict: Verdict) -> bytes:
+    return wire.encode(wire.VerdictEvent.of(verdict))
+
+
+@contextmanager
+def open_gate(settings: Settings, *, index: str) -> Iterator[Gate]:
+    """The gate under these settings, closed at the end whatever happens."""
+    with Gate(
+        settings.profile,
+        index=None if index == MEMORY else index,
+        secret=settings.secret.value,
+        limits=settings.limits,
+        redis=settings.redis,
+    ) as gate:
+        yield gate
+
+
+@contextmanager
+def open_index(settings: Settings) -> Iterator[Gate]:
+    """The gate on an index that exists already."""
+    require_index(settings)
+    if is_redis_url(settings.index):
+        from gate.index.redis.connect import index_exists  # most commands start without
+
+        exists = asyncio.run(index_exists(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
+        missing = f"index of profile {settings.profile.ref} at {hide_credentials(settings.index)}"
+    else:
+        exists, missing = Path(settings.index).is_file(), settings.index
+    if not exists:
+        raise ConfigError(f"index: there is no {missing}; `gate check` and `gate run` make one")
+    with open_gate(settings, index=settings.index) as gate:
+        yield gate
+
+
+def require_index(settings: Settings) -> None:
+    if settings.index == MEMORY:
+        raise ConfigError("index: this command needs one; name it with --index PATH|URL, or in gate.toml")
+
+
+@contextmanager
+def open_empty(settings: Settings, *, resume: bool) -> Iterator[Gate]:
+    """The gate on a new index; to resume what was interrupted, on one that holds something already."""
+    require_index(settings)
+    with open_gate(settings, index=settings.index) as gate:
+        if not resume and not gate.with_store(is_empty):
+            raise ConfigError(
+                f"index: {index_name(settings)} holds documents already: name a new one, or continue what was "
+                "interrupted with --resume"
+            )
+        yield gate
+
+
+def index_name(settings: Settings) -> str:
+    """The name of the index, for people."""
+    return hide_credentials(settings.index) if is_redis_url(settings.index) else settings.index
