@@ -1,4 +1,4 @@
-"""Whether a worker can take work, and if not, why: what /readyz answers."""
+"""Whether a worker can process check-ins, and if not, why: what /readyz reports."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from collections.abc import Callable, Mapping
 
 
 class Readiness:
-    """Whether a worker can take work, and if not, why. Any thread may tell; `changed` hears of every change."""
+    """The parts of a worker (consumer, index, broker), each ready or with the reason why it is not. Thread-safe;
+    `on_change` is called with all reasons after every change."""
 
-    NEEDED = "consumer"  # who has not said anything yet has no partitions
+    REQUIRED = "consumer"  # a worker that has not reported it yet has no partitions, and is not ready
 
-    def __init__(self, changed: Callable[[Mapping[str, str]], None] | None = None) -> None:
-        self._lock = threading.RLock()  # held while a change is told, so that changes are told in their order
-        self._parts: dict[str, str | None] = {self.NEEDED: "starting"}
-        self._changed = changed
+    def __init__(self, on_change: Callable[[Mapping[str, str]], None] | None = None) -> None:
+        self._lock = threading.RLock()  # held during `on_change`, so that changes are reported in their order
+        self._reasons: dict[str, str | None] = {self.REQUIRED: "starting"}
+        self._on_change = on_change
 
     def set(self, part: str, reason: str | None) -> None:
-        """`reason` says why this part cannot work; None: it can."""
+        """Report a part: `reason` says why it is not ready; None: it is."""
         with self._lock:
-            same = part in self._parts and self._parts[part] == reason
-            self._parts[part] = reason
-            if not same and self._changed is not None:
-                self._changed(self.reasons())
+            is_same = part in self._reasons and self._reasons[part] == reason
+            self._reasons[part] = reason
+            if not is_same and self._on_change is not None:
+                self._on_change(self.reasons())
 
     def reasons(self) -> dict[str, str]:
-        """By part, why there is no work to be had of it; empty when ready."""
+        """Why parts are not ready, by part; empty when the worker is ready."""
         with self._lock:
-            return {part: reason for part, reason in self._parts.items() if reason is not None}
+            return {part: reason for part, reason in self._reasons.items() if reason is not None}
 
     @property
     def ready(self) -> bool:

@@ -1,12 +1,12 @@
-"""Many workers, one command: N processes that are begun again when they die, and told to stop together.
+"""Runs N worker processes with one command: restarts those that end, and stops all of them together.
 
-    parent ──spawn──▶ worker 0 ┐   counters: files that the parent reads (prometheus multiprocess mode)
-       │   ──spawn──▶ worker 1 ├─▶ readiness: a pipe each
-       │   ──spawn──▶ worker 2 ┘   ticks of the event loop: a number in shared memory each
-       └─ one port: metrics of all, readiness of all
+    supervisor ──spawn──▶ worker 0 ┐   metrics: files that the supervisor merges (prometheus_client's multiprocess mode)
+       │       ──spawn──▶ worker 1 ├─▶ readiness: one pipe per worker
+       │       ──spawn──▶ worker 2 ┘   heartbeats of the event loop: one number in shared memory per worker
+       └─ one port: the metrics and the readiness of all workers
 
-A worker keeps its number when it is begun again, and with it the file of its counters: they go on where they were.
-A worker that finds its parent gone stops as if it were told to.
+A restarted worker keeps its number, and with it the files of its metrics: counters continue where they were. A worker
+whose supervisor has died stops as on SIGTERM.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import asyncio
 import ctypes
 import multiprocessing
 import os
-import random
 import shutil
 import signal
 import socket
@@ -37,6 +36,7 @@ from prometheus_client.core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
+from gate.backoff import Backoff
 from gate.errors import ConfigError, GateError
 from gate.http.health import STUCK_SECONDS, Checks, health_server, serve_health, ticking
 from gate.logs import configure_logging
@@ -44,224 +44,226 @@ from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollecto
 from gate.readiness import Readiness
 from gate.stream.settings import ServerSettings
 
-WRONG, CRASHED = 2, 70  # exit codes: a setting that no second try can mend; a bug
+EXIT_CONFIG, EXIT_CRASH = 2, 70  # a setting that no restart can mend; an unexpected error
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client keeps values, if set before it is imported
-_START_SECONDS = 60.0  # what a worker may take before its event loop runs
-_LOOK_SECONDS = 1.0  # how often the supervisor looks around when nothing happens
+RESTART_JITTER = 0.2  # the largest share taken off a delay: workers that crash together do not restart together
+_START_SECONDS = 60.0  # that a worker may take until its event loop runs
+_CHECK_SECONDS = 1.0  # between two checks of the workers when nothing happens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerContext:
-    """A worker's place: its number, and to whom it tells what happens and whether it can work."""
+    """What a worker gets from the process it runs in: its number, and where it reports metrics and readiness."""
 
     number: int
     metrics: WorkerMetrics
     readiness: Readiness
 
 
-# A function of a module, not of another function: workers import it by its name. It stops on SIGTERM by itself.
+# A function of a module, not of another function: worker processes import it by its name. It stops on SIGTERM.
 Work = Callable[[Any, WorkerContext], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to wait for what. The default of each is far above what a healthy worker needs."""
+class RestartPolicy:
+    """When a worker is restarted, and when it is killed. Each default is far above what a healthy worker needs."""
 
-    backoff_seconds: float = 0.5  # before a worker that died is begun again; twice as long each time it dies again
-    longest_backoff_seconds: float = 30.0
-    settled_seconds: float = 60.0  # who lived as long is no longer suspected to die at once
-    margin_seconds: float = 5.0  # beyond the time that a worker may take to drain, before it is killed
-    stuck_seconds: float = 120.0  # an event loop that has not ticked for so long never will: killed, begun again
+    first_delay_seconds: float = 0.5  # before the first restart; it doubles with each further crash
+    longest_delay_seconds: float = 30.0
+    stable_after_seconds: float = 60.0  # a worker that ran for so long starts again with the first delay
+    drain_margin_seconds: float = 5.0  # beyond the time to drain, until a worker that does not stop is killed
+    stuck_after_seconds: float = 120.0  # without a heartbeat of its event loop, until a worker is killed and restarted
 
-    def wait_seconds(self, failures: int) -> float:
-        """Before the next try, after so many deaths in a row."""
-        return min(self.backoff_seconds * 2.0 ** min(failures - 1, 30), self.longest_backoff_seconds)
+    def backoff(self) -> Backoff:
+        return Backoff(
+            first_seconds=self.first_delay_seconds, longest_seconds=self.longest_delay_seconds, jitter=RESTART_JITTER
+        )
 
 
 def run(
-    work: Work, settings: object, *, server: ServerSettings, drain_seconds: float, patience: Patience | None = None
+    work: Work, settings: object, *, server: ServerSettings, drain_seconds: float, policy: RestartPolicy | None = None
 ) -> int:
-    """Work in this process, or in as many as are asked for, until told to stop. Returns the exit code."""
+    """Run one worker in this process, or several in processes of their own, until a signal. Returns the exit code."""
     configure_logging(server.log_level, server.log_format)
     if server.workers == 1:
-        return asyncio.run(_alone(work, settings, server))
-    return Supervisor(work, settings, server, drain_seconds, patience or Patience()).run()
+        return asyncio.run(_run_alone(work, settings, server))
+    return Supervisor(work, settings, server, drain_seconds, policy or RestartPolicy()).run()
 
 
-async def _alone(work: Work, settings: object, server: ServerSettings) -> int:
+async def _run_alone(work: Work, settings: object, server: ServerSettings) -> int:
     metrics, readiness = WorkerMetrics(), Readiness()
     metrics.registry.register(WorkerProcessCollector(lambda: {"0": os.getpid()}))
     SupervisorMetrics(metrics.registry, workers=1).record_start(0, os.getpid(), is_restart=False)
     context = WorkerContext(number=0, metrics=metrics, readiness=readiness)
     if server.http_port is None:
-        return await _work(work, settings, context)
+        return await _run_work(work, settings, context)
     async with serve_health(
         registry=metrics.registry, readiness=readiness, host=server.http_host, port=server.http_port
     ) as port:
         metrics.log_listening(server.http_host, port)
-        return await _work(work, settings, context)
+        return await _run_work(work, settings, context)
 
 
-async def _work(work: Work, settings: object, context: WorkerContext) -> int:
+async def _run_work(work: Work, settings: object, context: WorkerContext) -> int:
     """The exit code. An unexpected error is logged without its message, which might quote a document."""
     try:
         await work(settings, context)
     except GateError:
         raise
-    except Exception as exc:  # noqa: BLE001 - the last one to hear of it
+    except Exception as exc:  # noqa: BLE001 - the outermost frame: the error is logged, and the process ends
         context.metrics.log_crashed(exc)
-        return CRASHED
+        return EXIT_CRASH
     return 0
 
 
-# A worker's side
+# In a worker process
 
 
-def _be_worker(
-    work: Work, settings: object, number: int, server: ServerSettings, reports: Connection, pulse: ctypes.c_double
+def _worker_process(
+    work: Work, settings: object, number: int, server: ServerSettings, reports: Connection, heartbeat: ctypes.c_double
 ) -> None:
     values.ValueClass = values.MultiProcessValue(lambda: number)
     configure_logging(server.log_level, server.log_format)
-    threading.Thread(target=_follow_parent, daemon=True, name="parent").start()
+    threading.Thread(target=_stop_without_parent, daemon=True, name="parent").start()
 
-    def tell(reasons: Mapping[str, str]) -> None:
-        with suppress(OSError):  # nobody listens any more, and the signal to stop is on its way
+    def report(reasons: Mapping[str, str]) -> None:
+        with suppress(OSError):  # the supervisor has died, and SIGTERM is on its way
             reports.send(dict(reasons))
 
-    def tick(at: float) -> None:
-        pulse.value = at
+    def beat(now: float) -> None:
+        heartbeat.value = now
 
-    context = WorkerContext(number=number, metrics=WorkerMetrics(worker=str(number)), readiness=Readiness(tell))
+    context = WorkerContext(number=number, metrics=WorkerMetrics(worker=str(number)), readiness=Readiness(report))
 
-    async def live() -> int:
-        async with ticking(tick):
-            return await _work(work, settings, context)
+    async def run_with_heartbeat() -> int:
+        async with ticking(beat):
+            return await _run_work(work, settings, context)
 
     try:
-        sys.exit(asyncio.run(live()))
+        sys.exit(asyncio.run(run_with_heartbeat()))
     except GateError as exc:
         context.metrics.log_crashed(exc)
-        sys.exit(WRONG if isinstance(exc, ConfigError) else CRASHED)
+        sys.exit(EXIT_CONFIG if isinstance(exc, ConfigError) else EXIT_CRASH)
 
 
-def _follow_parent() -> None:
+def _stop_without_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
-        shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)  # who would have done it is gone
+        shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)  # which the supervisor can no longer do
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-# The supervisor's side
+# In the supervisor
 
 
 @dataclass
-class _Worker:
+class _WorkerState:
     number: int
+    backoff: Backoff
     process: BaseProcess | None = None
     reports: Connection | None = None
-    pulse: Any = None
-    begun_at: float = 0.0
-    failures: int = 0
-    next_at: float | None = 0.0  # None: it runs, or has come to its end
-    reasons: dict[str, str] = field(default_factory=lambda: {Readiness.NEEDED: "starting"})
+    heartbeat: Any = None
+    started_at: float = 0.0
+    start_at: float | None = 0.0  # when it is due to be started; None: it runs, or is not restarted
+    reasons: dict[str, str] = field(default_factory=lambda: {Readiness.REQUIRED: "starting"})
 
 
 class Supervisor:
-    """Begins workers, begins them again, and ends when they have ended."""
+    """Starts workers, restarts those that end, and returns when a signal has stopped all of them."""
 
     def __init__(
-        self, work: Work, settings: object, server: ServerSettings, drain_seconds: float, patience: Patience
+        self, work: Work, settings: object, server: ServerSettings, drain_seconds: float, policy: RestartPolicy
     ) -> None:
         self._work = work
         self._settings = settings
         self._server = server
         self._drain_seconds = drain_seconds
-        self._patience = patience
+        self._policy = policy
         self._context = multiprocessing.get_context("spawn")  # a fork would share sockets, threads and locks
-        self._workers = [_Worker(number) for number in range(server.workers)]
-        self._code = 0
-        self._kill_at: float | None = None  # once told to stop
-        self._looked_at = time.monotonic()
+        self._workers = [_WorkerState(number, policy.backoff()) for number in range(server.workers)]
+        self._exit_code = 0
+        self._kill_at: float | None = None  # set once the workers were asked to stop
+        self._checked_at = time.monotonic()
         self._registry = CollectorRegistry()
-        self._oversight = SupervisorMetrics(self._registry, workers=server.workers)
+        self._metrics = SupervisorMetrics(self._registry, workers=server.workers)
 
     def run(self) -> int:
-        with ExitStack() as opened:
-            self._folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="gate-metrics-")))
+        with ExitStack() as stack:
+            self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-metrics-")))
             self._registry.register(WorkerProcessCollector(self._pids))
-            self._registry.register(_Merged(self._folder))
+            self._registry.register(_MergedMetrics(self._folder))
             if self._server.http_port is not None:
                 checks = Checks(registry=self._registry, alive=self._alive, ready=self._ready)
-                port = opened.enter_context(
+                port = stack.enter_context(
                     health_server(checks, host=self._server.http_host, port=self._server.http_port)
                 )
-                self._oversight.log_listening(self._server.http_host, port)
-            resource_tracker.ensure_running()  # or the first worker would begin it, and so hear Ctrl-C again
-            signals = opened.enter_context(_signals())
-            opened.callback(self._kill_all, "the supervisor failed")
-            while self._go_on():
-                self._begin_due()
+                self._metrics.log_listening(self._server.http_host, port)
+            resource_tracker.ensure_running()  # the first worker would start it otherwise, without SIGINT blocked
+            signals = stack.enter_context(_signals())
+            stack.callback(self._kill_all, "the supervisor failed")
+            while self._has_work():
+                self._start_due()
                 self._wait(signals)
-                self._hear_signals(signals)
-                self._hear_reports()
-                self._bury()
+                self._handle_signals(signals)
+                self._receive_reports()
+                self._handle_exits()
                 self._kill_overdue()
-        return self._code
+        return self._exit_code
 
-    def _go_on(self) -> bool:
-        return any(worker.process is not None or worker.next_at is not None for worker in self._workers)
+    def _has_work(self) -> bool:
+        return any(worker.process is not None or worker.start_at is not None for worker in self._workers)
 
-    def _begin_due(self) -> None:
+    def _start_due(self) -> None:
         for worker in self._workers:
-            if worker.next_at is not None and worker.next_at <= time.monotonic():
-                self._begin(worker)
+            if worker.start_at is not None and worker.start_at <= time.monotonic():
+                self._start(worker)
 
-    def _begin(self, worker: _Worker) -> None:
-        again = worker.process is not None or worker.begun_at > 0
-        worker.reports, theirs = self._context.Pipe(duplex=False)
-        worker.pulse = self._context.RawValue(ctypes.c_double, time.monotonic() + _START_SECONDS)
+    def _start(self, worker: _WorkerState) -> None:
+        is_restart = worker.started_at > 0
+        worker.reports, sender = self._context.Pipe(duplex=False)
+        worker.heartbeat = self._context.RawValue(ctypes.c_double, time.monotonic() + _START_SECONDS)
         worker.process = self._context.Process(
-            target=_be_worker,
-            args=(self._work, self._settings, worker.number, self._server, theirs, worker.pulse),
+            target=_worker_process,
+            args=(self._work, self._settings, worker.number, self._server, sender, worker.heartbeat),
             name=f"gate-{worker.number}",
         )
-        with _environment(METRICS_FOLDER, str(self._folder)), _without(signal.SIGINT):
+        with _environment(METRICS_FOLDER, str(self._folder)), _blocked(signal.SIGINT):
             worker.process.start()
-        theirs.close()
-        worker.begun_at, worker.next_at = time.monotonic(), None
-        worker.reasons = {Readiness.NEEDED: "starting"}
-        self._oversight.record_start(worker.number, worker.process.pid or 0, is_restart=again)
+        sender.close()
+        worker.started_at, worker.start_at = time.monotonic(), None
+        worker.reasons = {Readiness.REQUIRED: "starting"}
+        self._metrics.record_start(worker.number, worker.process.pid or 0, is_restart=is_restart)
 
     def _wait(self, signals: socket.socket) -> None:
-        """Until something happens, or something is due."""
-        now = self._looked_at = time.monotonic()
-        due = [worker.next_at for worker in self._workers if worker.next_at is not None]
-        due += [now + _LOOK_SECONDS] if self._kill_at is None else [now + _LOOK_SECONDS, self._kill_at]
-        waited: list[Any] = [signals]
+        """Until a signal, a report or an exit arrives, or something is due."""
+        now = self._checked_at = time.monotonic()
+        due = [worker.start_at for worker in self._workers if worker.start_at is not None]
+        due += [now + _CHECK_SECONDS] if self._kill_at is None else [now + _CHECK_SECONDS, self._kill_at]
+        sources: list[Any] = [signals]
         for worker in self._workers:
-            waited += [worker.process.sentinel] if worker.process is not None else []
-            waited += [worker.reports] if worker.reports is not None else []
-        connection.wait(waited, timeout=max(min(due) - now, 0.0))
+            sources += [worker.process.sentinel] if worker.process is not None else []
+            sources += [worker.reports] if worker.reports is not None else []
+        connection.wait(sources, timeout=max(min(due) - now, 0.0))
 
-    def _hear_signals(self, signals: socket.socket) -> None:
+    def _handle_signals(self, signals: socket.socket) -> None:
         with suppress(BlockingIOError):
             for number in signals.recv(64):
                 if self._kill_at is None:
                     self._stop(signal.Signals(number).name)
-                elif number == signal.SIGINT:  # asked for twice, by a person who does not want to wait
+                elif number == signal.SIGINT:  # Ctrl-C for the second time: do not wait for the drain
                     self._kill_at = time.monotonic()
 
     def _stop(self, reason: str) -> None:
-        """Tell everybody to finish what was begun. Nobody begins any more."""
-        self._oversight.log_stop_requested(reason)
-        self._kill_at = time.monotonic() + self._drain_seconds + self._patience.margin_seconds
+        """Ask every worker to drain and end. None is restarted from now on."""
+        self._metrics.log_stop_requested(reason)
+        self._kill_at = time.monotonic() + self._drain_seconds + self._policy.drain_margin_seconds
         for worker in self._workers:
-            worker.next_at = None
+            worker.start_at = None
             if worker.process is not None:
                 worker.process.terminate()
 
-    def _hear_reports(self) -> None:
+    def _receive_reports(self) -> None:
         for worker in self._workers:
             try:
                 while worker.reports is not None and worker.reports.poll():
@@ -269,30 +271,30 @@ class Supervisor:
             except (EOFError, OSError):
                 worker.reports = None
 
-    def _bury(self) -> None:
-        """Of each that has ended: count it, and settle whether and when it begins again."""
+    def _handle_exits(self) -> None:
+        """Record each worker that has ended, and decide whether and when it is restarted."""
         for worker in self._workers:
             if worker.process is None or worker.process.is_alive():
                 continue
-            code = worker.process.exitcode or 0
+            exit_code = worker.process.exitcode or 0
             worker.process.close()
             worker.process, worker.reports = None, None
-            worker.reasons = {Readiness.NEEDED: f"ended with {code}"}
+            worker.reasons = {Readiness.REQUIRED: f"exited with {exit_code}"}
             mark_process_dead(worker.number, str(self._folder))
-            lived = time.monotonic() - worker.begun_at
+            lived = time.monotonic() - worker.started_at
+            delay = None
             if self._kill_at is not None:
-                # Nothing is lost by a worker that was told to stop before it could hear; the others failed to drain.
-                self._code = self._code or (0 if code in (0, -signal.SIGTERM) else 1)
-            elif code == WRONG:
-                self._code = WRONG
-            else:  # whatever the code: only the supervisor tells a worker to stop
-                worker.failures = 1 if lived > self._patience.settled_seconds else worker.failures + 1
-                # Not all at the same time: what one died of may be what they all ask for.
-                wait = self._patience.wait_seconds(worker.failures) * random.uniform(0.8, 1.0)  # noqa: S311
-                worker.next_at = time.monotonic() + wait
-            wait_seconds = None if worker.next_at is None else worker.next_at - time.monotonic()
-            self._oversight.record_exit(worker.number, code, lived_seconds=lived, restart_in_seconds=wait_seconds)
-            if code == WRONG and self._kill_at is None:
+                # A worker that SIGTERM ended before it could handle it has lost nothing; any other failed to drain.
+                self._exit_code = self._exit_code or (0 if exit_code in (0, -signal.SIGTERM) else 1)
+            elif exit_code == EXIT_CONFIG:
+                self._exit_code = EXIT_CONFIG
+            else:  # exit code 0 too: only the supervisor stops workers
+                if lived > self._policy.stable_after_seconds:
+                    worker.backoff.reset()
+                delay = worker.backoff.next_seconds()
+                worker.start_at = time.monotonic() + delay
+            self._metrics.record_exit(worker.number, exit_code, lived_seconds=lived, restart_in_seconds=delay)
+            if exit_code == EXIT_CONFIG and self._kill_at is None:
                 self._stop("a setting is wrong")
 
     def _kill_overdue(self) -> None:
@@ -300,41 +302,41 @@ class Supervisor:
         if self._kill_at is not None and now >= self._kill_at:
             self._kill_all("it did not stop in time")
         for worker in self._workers:
-            if worker.process is not None and now - worker.pulse.value > self._patience.stuck_seconds:
-                self._oversight.log_killed(worker.number, "its event loop is stuck")
+            if worker.process is not None and now - worker.heartbeat.value > self._policy.stuck_after_seconds:
+                self._metrics.log_killed(worker.number, "its event loop is stuck")
                 worker.process.kill()
-                worker.pulse.value = now  # once is enough
+                worker.heartbeat.value = now  # killed and logged once, not at each check until it has ended
 
     def _kill_all(self, reason: str) -> None:
         for worker in self._workers:
             if worker.process is not None:
-                self._oversight.log_killed(worker.number, reason)
+                self._metrics.log_killed(worker.number, reason)
                 worker.process.kill()
                 worker.process.join()
 
-    # What the pages tell, from a thread of theirs
+    # Called by the threads of the health server
 
     def _pids(self) -> dict[str, int]:
         return {str(worker.number): pid for worker in self._workers if (pid := _pid(worker.process)) is not None}
 
     def _alive(self) -> dict[str, object]:
-        late = time.monotonic() - self._looked_at
+        late = time.monotonic() - self._checked_at
         return {"supervisor": f"stuck for {late:.0f} seconds"} if late > STUCK_SECONDS else {}
 
     def _ready(self) -> dict[str, object]:
         now = time.monotonic()
-        found: dict[str, object] = {}
+        by_worker: dict[str, object] = {}
         for worker in self._workers:
             reasons = dict(worker.reasons)
-            if worker.process is not None and now - worker.pulse.value > STUCK_SECONDS:
+            if worker.process is not None and now - worker.heartbeat.value > STUCK_SECONDS:
                 reasons["event_loop"] = "stuck"
             if reasons:
-                found[f"worker {worker.number}"] = reasons
-        return found
+                by_worker[f"worker {worker.number}"] = reasons
+        return by_worker
 
 
-class _Merged(Collector):
-    """The values of all workers. A file that a worker has just made may be empty still."""
+class _MergedMetrics(Collector):
+    """The metrics of all workers. A file that a worker has just created may still be empty."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -351,40 +353,41 @@ class _Merged(Collector):
 def _pid(process: BaseProcess | None) -> int | None:
     try:
         return None if process is None else process.pid
-    except ValueError:  # it was closed in this very moment
+    except ValueError:  # the main thread has just closed it
         return None
 
 
 @contextmanager
 def _signals() -> Iterator[socket.socket]:
-    """A socket that holds the numbers of the signals that came."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.setblocking(False)
-        theirs.setblocking(False)
-        before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
-        wakeup = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    """A socket from which the numbers of received signals are read."""
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        reader.setblocking(False)
+        writer.setblocking(False)
+        handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
+        wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         try:
-            yield ours
+            yield reader
         finally:
             signal.set_wakeup_fd(wakeup)
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
 
 @contextmanager
-def _without(number: signal.Signals) -> Iterator[None]:
-    """A signal that whoever is begun here never hears: Ctrl-C goes to everybody, and the parent tells what it means."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+def _blocked(number: signal.Signals) -> Iterator[None]:
+    """Block a signal in processes that are started here: a terminal sends Ctrl-C to every process of the group, and the
+    supervisor alone decides what it means."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """A variable for whoever is begun here, and not for this process."""
+    """Set a variable for processes that are started here, and unset it for this one afterwards."""
     os.environ[name] = value
     try:
         yield

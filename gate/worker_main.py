@@ -49,9 +49,7 @@ async def work(settings: Settings, context: WorkerContext) -> None:
     gc.set_threshold(*COLLECT_AFTER)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        if (
-            signal.getsignal(number) is not signal.SIG_IGN
-        ):  # a supervisor ignores SIGINT for its workers, and stops them by SIGTERM
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell sets SIGINT for a command in the background
             asyncio.get_running_loop().add_signal_handler(number, _stop, stop, number)
 
     processor = BatchProcessor(

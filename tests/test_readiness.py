@@ -18,10 +18,10 @@ def test_a_worker_is_ready_when_its_consumer_and_all_parts_are() -> None:
     assert readiness.reasons() == {"index": "does not answer"}
 
 
-def test_a_change_of_readiness_is_told_and_a_repetition_is_not() -> None:
-    heard: list[Any] = []
-    readiness = Readiness(heard.append)
+def test_a_change_of_readiness_is_reported_and_a_repetition_is_not() -> None:
+    reported: list[Any] = []
+    readiness = Readiness(reported.append)
     readiness.set("consumer", None)
     readiness.set("consumer", None)
-    readiness.set("index", "away")
-    assert heard == [{}, {"index": "away"}]
+    readiness.set("index", "down")
+    assert reported == [{}, {"index": "down"}]

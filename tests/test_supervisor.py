@@ -1,4 +1,4 @@
-"""Workers that are begun again, told to stop together, and seen on one port: real processes, really killed."""
+"""The supervisor restarts workers, stops them together and serves one port: real processes, really killed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from typing import Any
 
 import pytest
 
-from gate.supervisor import Patience
+from gate.supervisor import RESTART_JITTER, RestartPolicy
 
 FAKE_WORKERS = Path(__file__).parent / "supervisor" / "fake_workers.py"
 CANARY = "the quick canary of a document"
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
-class Play:
-    """A scene that runs: its log, its pages, its process."""
+class RunningSupervisor:
+    """A supervisor with fake workers: its process, its log and its pages."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -43,23 +43,23 @@ class Play:
         self._fresh.put(None)
 
     def event(self, name: str, **facts: Any) -> dict[str, Any]:
-        """The next line of the log that tells this."""
+        """The next log line of this event with these fields."""
         while True:
-            line = self._fresh.get(timeout=PATIENCE_SECONDS)
-            assert line is not None, f"the scene ended without {name} {facts}: {self.lines}"
+            line = self._fresh.get(timeout=TIMEOUT_SECONDS)
+            assert line is not None, f"the supervisor ended without {name} {facts}: {self.lines}"
             self.lines.append(line)
             if line["event"] == name and facts.items() <= line.items():
                 return line
 
     def end(self) -> int:
-        """Wait for the end; all that was logged is then in `lines`."""
-        code = self.process.wait(PATIENCE_SECONDS)
+        """The exit code, once the supervisor has ended; `lines` then holds the whole log."""
+        code = self.process.wait(TIMEOUT_SECONDS)
         self._reader.join()
         while (line := self._fresh.get()) is not None:
             self.lines.append(line)
         return code
 
-    def told(self, name: str) -> list[dict[str, Any]]:
+    def events(self, name: str) -> list[dict[str, Any]]:
         return [line for line in self.lines if line["event"] == name]
 
     def get(self, path: str) -> tuple[int, str]:
@@ -69,17 +69,17 @@ class Play:
             return answer.status, answer.read().decode()
 
     def metric(self, name: str, **labels: str) -> float:
-        """The sum of a metric over all but these labels; NaN where it is not there."""
-        found = []
+        """The sum of a metric over all labels but these; NaN where it is not exported."""
+        samples = []
         for line in self.get("/metrics")[1].splitlines():
             parts = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line)
             if parts and parts[1] == name and labels.items() <= set(re.findall(r'(\w+)="([^"]*)"', parts[2] or "")):
-                found.append(float(parts[3]))
-        return sum(found) if found else float("nan")
+                samples.append(float(parts[3]))
+        return sum(samples) if samples else float("nan")
 
-    def until(self, true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not true():
+    def until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not condition():
             assert time.monotonic() < deadline, self.get("/metrics")[1]
             time.sleep(0.02)
 
@@ -89,148 +89,148 @@ class Play:
 
 
 @contextmanager
-def play(scene: str, *options: str) -> Iterator[Play]:
-    command = [sys.executable, str(FAKE_WORKERS), scene, *options]
+def supervise(work: str, *options: str) -> Iterator[RunningSupervisor]:
+    command = [sys.executable, str(FAKE_WORKERS), work, *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    running = Play(process)
+    running = RunningSupervisor(process)
     try:
         running.start()
         yield running
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # it, and whoever it has left behind
+            os.killpg(process.pid, signal.SIGKILL)  # the supervisor and any worker it left behind
         process.wait()
         running._reader.join()
         assert process.stderr is not None
         process.stderr.close()
 
 
-def test_a_killed_worker_is_begun_again_and_its_counters_go_on() -> None:
-    with play("steady") as scene:
-        victim = scene.event("worker.started", worker="1")["pid"]
-        scene.until(lambda: scene.metric("gate_verdicts_total") > 20)
-        scene.until(lambda: scene.get("/readyz")[0] == 200)
-        before = scene.metric("gate_verdicts_total")
+def test_a_killed_worker_is_restarted_and_its_counters_continue() -> None:
+    with supervise("steady") as running:
+        victim = running.event("worker.started", worker="1")["pid"]
+        running.until(lambda: running.metric("gate_verdicts_total") > 20)
+        running.until(lambda: running.get("/readyz")[0] == 200)
+        before = running.metric("gate_verdicts_total")
         os.kill(victim, signal.SIGKILL)
-        assert scene.event("process.exited", worker="1")["exit_code"] == -signal.SIGKILL
-        assert scene.event("worker.started", worker="1")["pid"] != victim
-        assert scene.metric("gate_verdicts_total") >= before
-        scene.until(lambda: scene.metric("gate_assigned_partitions", worker="1") == 1)
-        scene.until(lambda: scene.get("/readyz")[0] == 200)
-        assert scene.metric("gate_worker_restarts_total") == 1
-        assert scene.metric("gate_consumer_lag_records") == 14
-        assert scene.metric("gate_workers_running") == 2
-        assert scene.metric("gate_worker_resident_memory_bytes", worker="0") > 10e6
-        scene.process.terminate()
-        assert scene.end() == 0
+        assert running.event("process.exited", worker="1")["exit_code"] == -signal.SIGKILL
+        assert running.event("worker.started", worker="1")["pid"] != victim
+        assert running.metric("gate_verdicts_total") >= before
+        running.until(lambda: running.metric("gate_assigned_partitions", worker="1") == 1)
+        running.until(lambda: running.get("/readyz")[0] == 200)
+        assert running.metric("gate_worker_restarts_total") == 1
+        assert running.metric("gate_consumer_lag_records") == 14
+        assert running.metric("gate_workers_running") == 2
+        assert running.metric("gate_worker_resident_memory_bytes", worker="0") > 10e6
+        running.process.terminate()
+        assert running.end() == 0
 
 
-def test_what_a_dead_worker_held_is_not_counted_and_what_it_did_is() -> None:
-    with play("steady", "--backoff", "1000") as scene:
-        victim = scene.event("worker.started", worker="1")["pid"]
-        scene.until(lambda: scene.metric("gate_consumer_lag_records") == 14)
-        before = scene.metric("gate_verdicts_total")
+def test_gauges_of_a_dead_worker_are_dropped_and_its_counters_stay() -> None:
+    with supervise("steady", "--backoff", "1000") as running:
+        victim = running.event("worker.started", worker="1")["pid"]
+        running.until(lambda: running.metric("gate_consumer_lag_records") == 14)
+        before = running.metric("gate_verdicts_total")
         os.kill(victim, signal.SIGKILL)
-        scene.event("process.exited", worker="1")
-        assert scene.metric("gate_consumer_lag_records") == 7
-        assert scene.metric("gate_workers_running") == 1
-        assert scene.metric("gate_verdicts_total") >= before
-        assert scene.get("/readyz")[0] == 503
+        running.event("process.exited", worker="1")
+        assert running.metric("gate_consumer_lag_records") == 7
+        assert running.metric("gate_workers_running") == 1
+        assert running.metric("gate_verdicts_total") >= before
+        assert running.get("/readyz")[0] == 503
 
 
 def test_a_dependency_is_down_as_long_as_one_running_worker_cannot_reach_it() -> None:
-    with play("cut_off", "--backoff", "1000") as scene:
-        victim = scene.event("worker.started", worker="0")["pid"]
-        scene.until(lambda: scene.get("/readyz")[0] == 200)
-        assert scene.metric("gate_dependency_up", dependency="index") == 0
-        assert scene.metric("gate_dependency_up", dependency="broker") == 1
+    with supervise("cut_off", "--backoff", "1000") as running:
+        victim = running.event("worker.started", worker="0")["pid"]
+        running.until(lambda: running.get("/readyz")[0] == 200)
+        assert running.metric("gate_dependency_up", dependency="index") == 0
+        assert running.metric("gate_dependency_up", dependency="broker") == 1
         os.kill(victim, signal.SIGKILL)
-        scene.event("process.exited", worker="0")
-        assert scene.metric("gate_dependency_up", dependency="index") == 1
+        running.event("process.exited", worker="0")
+        assert running.metric("gate_dependency_up", dependency="index") == 1
 
 
-def test_a_signal_to_the_supervisor_lets_every_worker_finish_what_it_has_begun() -> None:
-    with play("steady") as scene:
+def test_sigterm_to_the_supervisor_lets_every_worker_drain() -> None:
+    with supervise("steady") as running:
         for _ in range(2):
-            scene.event("worker.started")
-        scene.process.terminate()
-        assert scene.end() == 0
-        assert {line["worker"] for line in scene.told("worker.stopped")} == {"0", "1"}
-        assert [line["exit_code"] for line in scene.told("process.exited")] == [0, 0]
+            running.event("worker.started")
+        running.process.terminate()
+        assert running.end() == 0
+        assert {line["worker"] for line in running.events("worker.stopped")} == {"0", "1"}
+        assert [line["exit_code"] for line in running.events("process.exited")] == [0, 0]
 
 
-def test_ctrl_c_which_everybody_hears_ends_workers_in_order_even_while_they_begin() -> None:
-    with play("steady") as scene:
-        scene.event("process.started", worker="1")
-        os.killpg(scene.process.pid, signal.SIGINT)
-        assert scene.end() == 0
-        assert scene.told("supervisor.stop_requested")[0]["reason"] == "SIGINT"
-        assert scene.told("process.killed") == []
+def test_ctrl_c_to_the_whole_process_group_stops_workers_in_order_even_while_they_start() -> None:
+    with supervise("steady") as running:
+        running.event("process.started", worker="1")
+        os.killpg(running.process.pid, signal.SIGINT)
+        assert running.end() == 0
+        assert running.events("supervisor.stop_requested")[0]["reason"] == "SIGINT"
+        assert running.events("process.killed") == []
 
 
 def test_a_worker_that_does_not_stop_in_time_is_killed() -> None:
-    with play("deaf", "--drain", "0.2") as scene:
-        scene.until(lambda: scene.get("/readyz")[0] == 200)
-        scene.process.terminate()
-        assert scene.end() == 1
-        assert {line["worker"] for line in scene.told("process.killed")} == {"0", "1"}
+    with supervise("ignores_sigterm", "--drain", "0.2") as running:
+        running.until(lambda: running.get("/readyz")[0] == 200)
+        running.process.terminate()
+        assert running.end() == 1
+        assert {line["worker"] for line in running.events("process.killed")} == {"0", "1"}
 
 
-def test_who_asks_twice_does_not_wait_for_the_drain() -> None:
-    with play("deaf", "--drain", "1000") as scene:
-        scene.until(lambda: scene.get("/readyz")[0] == 200)
-        scene.process.send_signal(signal.SIGINT)
-        scene.event("supervisor.stop_requested")
-        scene.process.send_signal(signal.SIGINT)
-        assert scene.end() == 1
+def test_a_second_ctrl_c_does_not_wait_for_the_drain() -> None:
+    with supervise("ignores_sigterm", "--drain", "1000") as running:
+        running.until(lambda: running.get("/readyz")[0] == 200)
+        running.process.send_signal(signal.SIGINT)
+        running.event("supervisor.stop_requested")
+        running.process.send_signal(signal.SIGINT)
+        assert running.end() == 1
 
 
-def test_a_worker_that_dies_at_once_is_begun_ever_later_and_its_error_quotes_nothing() -> None:
-    with play("dies") as scene:
-        waits = [scene.event("process.exited", worker="0")["restart_in_seconds"] for _ in range(4)]
+def test_a_worker_that_crashes_at_once_is_restarted_ever_later_and_its_error_quotes_nothing() -> None:
+    with supervise("crashes") as running:
+        waits = [running.event("process.exited", worker="0")["restart_in_seconds"] for _ in range(4)]
         for wait, longest in zip(waits, [0.05, 0.1, 0.2, 0.4], strict=True):
             assert longest * 0.75 < wait <= longest
-        assert scene.metric("gate_worker_restarts_total", worker="0") >= 3
-        assert scene.get("/readyz")[0] == 503
-        scene.process.terminate()
-        scene.end()
-        [first, *_] = scene.told("worker.crashed")
+        assert running.metric("gate_worker_restarts_total", worker="0") >= 3
+        assert running.get("/readyz")[0] == 503
+        running.process.terminate()
+        running.end()
+        [first, *_] = running.events("worker.crashed")
         assert first["error"] == "ValueError"
         assert "fake_workers.py" in first["frames"][-1]
-        assert CANARY not in json.dumps(scene.lines)
+        assert CANARY not in json.dumps(running.lines)
 
 
-def test_a_wrong_setting_ends_everybody() -> None:
-    with play("wrong") as scene:
-        assert scene.end() == 2
-        assert scene.told("worker.crashed")[0]["message"] == "index: made with another profile; name that one"
-        assert scene.told("process.restarted") == []
+def test_a_wrong_setting_stops_all_workers() -> None:
+    with supervise("misconfigured") as running:
+        assert running.end() == 2
+        assert running.events("worker.crashed")[0]["message"] == "index: made with another profile; name that one"
+        assert running.events("process.restarted") == []
 
 
-def test_a_stuck_worker_is_killed_and_begun_again(tmp_path: Path) -> None:
-    with play("stuck", "--stuck", "2", "--settings", str(tmp_path)) as scene:
-        scene.until(lambda: scene.get("/readyz")[0] == 200)
-        scene.process.terminate()
-        assert scene.end() == 0
-        assert {line["worker"] for line in scene.told("process.killed")} == {"0", "1"}
+def test_a_stuck_worker_is_killed_and_restarted(tmp_path: Path) -> None:
+    with supervise("stuck", "--stuck", "2", "--settings", str(tmp_path)) as running:
+        running.until(lambda: running.get("/readyz")[0] == 200)
+        running.process.terminate()
+        assert running.end() == 0
+        assert {line["worker"] for line in running.events("process.killed")} == {"0", "1"}
 
 
-def test_a_worker_that_somebody_else_told_to_stop_is_begun_again() -> None:
-    with play("steady") as scene:
-        os.kill(scene.event("worker.started", worker="0")["pid"], signal.SIGTERM)
-        assert scene.event("process.exited")["exit_code"] == 0
-        scene.event("worker.started", worker="0")
+def test_a_worker_that_ended_by_a_signal_of_another_process_is_restarted() -> None:
+    with supervise("steady") as running:
+        os.kill(running.event("worker.started", worker="0")["pid"], signal.SIGTERM)
+        assert running.event("process.exited")["exit_code"] == 0
+        running.event("worker.started", worker="0")
 
 
-def test_workers_stop_when_their_supervisor_is_gone_and_leave_nothing_behind(
+def test_workers_stop_when_their_supervisor_was_killed_and_leave_no_files_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with play("steady") as scene:
-        pids = [scene.event("worker.started")["pid"] for _ in range(2)]
-        scene.process.kill()
-        scene.process.wait()
-        scene._reader.join()  # the last who could write has closed its end
+    with supervise("steady") as running:
+        pids = [running.event("worker.started")["pid"] for _ in range(2)]
+        running.process.kill()
+        running.process.wait()
+        running._reader.join()  # the pipe of stderr is closed: every worker has ended
         assert not any(Path(f"/proc/{pid}").exists() and is_running(pid) for pid in pids)
         assert list(tmp_path.glob("gate-metrics-*")) == []
 
@@ -240,24 +240,25 @@ def is_running(pid: int) -> bool:
 
 
 def test_readiness_names_the_worker_and_the_reason() -> None:
-    with play("dies") as scene:
-        scene.event("process.exited", worker="1")
-        status, body = scene.get("/readyz")
+    with supervise("crashes") as running:
+        running.event("process.exited", worker="1")
+        status, body = running.get("/readyz")
         assert status == 503
         assert "worker 1" in json.loads(body)["reasons"]
-        assert scene.get("/healthz")[0] == 200
+        assert running.get("/healthz")[0] == 200
 
 
-def test_one_worker_needs_no_supervisor() -> None:
-    with play("steady", "--workers", "1") as scene:
-        assert scene.event("worker.started")["pid"] == scene.process.pid
-        scene.until(lambda: scene.metric("gate_verdicts_total") > 5)
-        assert scene.metric("gate_workers_running") == scene.metric("gate_workers_desired") == 1
-        assert scene.metric("gate_worker_resident_memory_bytes", worker="0") > 10e6
-        scene.process.terminate()
-        assert scene.end() == 0
+def test_one_worker_runs_without_a_supervisor() -> None:
+    with supervise("steady", "--workers", "1") as running:
+        assert running.event("worker.started")["pid"] == running.process.pid
+        running.until(lambda: running.metric("gate_verdicts_total") > 5)
+        assert running.metric("gate_workers_running") == running.metric("gate_workers_desired") == 1
+        assert running.metric("gate_worker_resident_memory_bytes", worker="0") > 10e6
+        running.process.terminate()
+        assert running.end() == 0
 
 
-def test_waits_double_up_to_the_longest() -> None:
-    patience = Patience(backoff_seconds=1.0, longest_backoff_seconds=30.0)
-    assert [patience.wait_seconds(failures) for failures in (1, 2, 3, 5, 6, 1000)] == [1, 2, 4, 16, 30, 30]
+def test_delays_of_restarts_double_up_to_the_longest() -> None:
+    backoff = RestartPolicy(first_delay_seconds=1.0, longest_delay_seconds=30.0).backoff()
+    for longest in (1, 2, 4, 8, 16, 30, *[30] * 1000):
+        assert longest * (1 - RESTART_JITTER) <= backoff.next_seconds() <= longest

@@ -1,7 +1,7 @@
-"""/healthz, /readyz and /metrics, on a port of their own and in a thread of their own.
+"""Serves /healthz, /readyz and /metrics on a port of their own and in a thread of their own.
 
-The standard library's server is enough for three pages that one scraper and one orchestrator ask for. In a thread it
-answers even while the event loop is stuck, and can say so; a page served by the loop itself would only time out.
+The standard library's server is enough for three pages that one scraper and one orchestrator request. In a thread it
+answers even while the event loop is stuck, and reports it; a page served by the loop itself would only time out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from prometheus_client.exposition import choose_encoder
 from gate.errors import ConfigError
 from gate.readiness import Readiness
 
-STUCK_SECONDS = 15.0  # an event loop that has not ticked for so long does no work; a collection of garbage takes less
+STUCK_SECONDS = 15.0  # without a tick, until an event loop counts as stuck; a garbage collection takes less
 TICK_SECONDS = 1.0
-_PATIENCE_SECONDS = 10.0  # for a client that does not finish its request
+_REQUEST_SECONDS = 10.0  # until the connection of a client that does not finish its request is closed
 
 Reasons = Mapping[str, object]
 
@@ -39,7 +39,7 @@ _log = logging.getLogger("gate.http")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """What the pages tell. `alive` and `ready` give the reasons why not, by part; none: all is well."""
+    """What the pages show. `alive` and `ready` return the reasons why not, by part; an empty mapping: yes."""
 
     registry: CollectorRegistry
     alive: Callable[[], Reasons]
@@ -55,7 +55,7 @@ async def serve_health(
     port: int,
     stuck_seconds: float = STUCK_SECONDS,
 ) -> AsyncIterator[int]:
-    """Serve the pages of a process that has one event loop, this one. Yields the port, which `port=0` leaves open."""
+    """Serve the pages of a process with one event loop, this one. Yields the port: with `port=0` any that is free."""
     ticked = time.monotonic()
 
     def tick(at: float) -> None:
@@ -74,15 +74,15 @@ async def serve_health(
 
 @asynccontextmanager
 async def ticking(tick: Callable[[float], None], *, every_seconds: float = TICK_SECONDS) -> AsyncIterator[None]:
-    """Tell the time of the monotonic clock again and again, as long as the event loop runs."""
+    """Call `tick` with the time of the monotonic clock every `every_seconds`, as long as the event loop runs."""
 
-    async def go_on() -> None:
+    async def repeat() -> None:
         while True:
             await asyncio.sleep(every_seconds)
             tick(time.monotonic())
 
     tick(time.monotonic())
-    task = asyncio.create_task(go_on())
+    task = asyncio.create_task(repeat())
     try:
         yield
     finally:
@@ -107,9 +107,9 @@ def health_server(checks: Checks, *, host: str, port: int) -> Iterator[int]:
 
 
 class _Server(ThreadingTCPServer):
-    daemon_threads = True  # a client that hangs does not keep the process
+    daemon_threads = True  # a client that hangs does not keep the process from ending
     block_on_close = False
-    allow_reuse_address = True  # a port that an earlier process has left a moment ago
+    allow_reuse_address = True  # a port that an earlier process has just closed
 
     def __init__(self, checks: Checks, family: socket.AddressFamily, address: Any) -> None:
         self.checks = checks
@@ -117,17 +117,17 @@ class _Server(ThreadingTCPServer):
         super().__init__(address, _Pages)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever goes away in the middle of an answer is no news; anything else is a bug, and the caller gets none."""
+        """Ignore a client that disconnects; log anything else, which is a bug. The client gets no answer then."""
         if not isinstance(sys.exc_info()[1], OSError):
-            _log.exception("a page could not be made")
+            _log.exception("error while serving a page")
 
 
 def _listen(checks: Checks, host: str, port: int) -> _Server:
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as exc:
-        raise ConfigError(f"http_host: {host!r} is no address; set it to 127.0.0.1, or to 0.0.0.0 for all") from exc
-    family, *_, address = found[0]
+        raise ConfigError(f"http_host: {host!r} is not an address; set it to 127.0.0.1, or to 0.0.0.0 for all") from exc
+    family, *_, address = addresses[0]
     try:
         return _Server(checks, family, address)
     except OSError as exc:
@@ -136,40 +136,40 @@ def _listen(checks: Checks, host: str, port: int) -> _Server:
 
 def _remedy(exc: OSError) -> str:
     if exc.errno == errno.EADDRINUSE:
-        return "somebody listens there already; choose another port, or 0 for any that is free"
+        return "the port is in use; choose another port, or 0 for any that is free"
     if exc.errno == errno.EACCES:
         return "not allowed; choose a port above 1023"
     if exc.errno == errno.EADDRNOTAVAIL:
-        return "that is no address of this machine; set http_host to 127.0.0.1, or to 0.0.0.0 for all"
-    return exc.strerror or "it does not work"
+        return "this machine does not have that address; set http_host to 127.0.0.1, or to 0.0.0.0 for all"
+    return exc.strerror or type(exc).__name__
 
 
 class _Pages(BaseHTTPRequestHandler):
     server: _Server
-    timeout = _PATIENCE_SECONDS
+    timeout = _REQUEST_SECONDS
     server_version, sys_version = "gate", ""
 
     def do_GET(self) -> None:
         checks = self.server.checks
         match self.path.partition("?")[0]:
             case "/healthz":
-                self._tell("alive", checks.alive())
+                self._answer_check("alive", checks.alive())
             case "/readyz":
-                self._tell("ready", checks.ready())
+                self._answer_check("ready", checks.ready())
             case "/metrics":
                 encode, kind = choose_encoder(self.headers.get("Accept", ""))
                 self._answer(HTTPStatus.OK, kind, encode(checks.registry))
             case _:
-                found = {"error": "there are /healthz, /readyz and /metrics"}
-                self._answer(HTTPStatus.NOT_FOUND, "application/json", json.dumps(found).encode())
+                error = {"error": "unknown path; there are /healthz, /readyz and /metrics"}
+                self._answer(HTTPStatus.NOT_FOUND, "application/json", json.dumps(error).encode())
 
     def do_HEAD(self) -> None:
         self.do_GET()
 
-    def _tell(self, state: str, reasons: Reasons) -> None:
+    def _answer_check(self, state: str, reasons: Reasons) -> None:
         status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
-        told = {state: not reasons, "reasons": dict(reasons)}
-        self._answer(status, "application/json", json.dumps(told).encode())
+        content = {state: not reasons, "reasons": dict(reasons)}
+        self._answer(status, "application/json", json.dumps(content).encode())
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -180,4 +180,4 @@ class _Pages(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Requests for health are no events."""
+        """Requests are not logged: a scraper and an orchestrator send them all the time."""

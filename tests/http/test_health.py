@@ -1,4 +1,4 @@
-"""The pages for orchestrators and scrapers, asked over a real socket."""
+"""The pages for orchestrators and scrapers, requested over a real socket."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def get(port: int, path: str, *, method: str = "GET", accept: str = "*/*") -> tu
         return answer.status, answer.getheader("Content-Type"), answer.read()
 
 
-def served(
+def request_while_served(
     ask: Callable[[int], Any], *, readiness: Readiness | None = None, metrics: WorkerMetrics | None = None
 ) -> Any:
-    """What somebody is told who asks while the pages are served."""
+    """The result of `ask(port)`, called in a thread while the pages are served."""
 
     async def serve() -> Any:
         registry = (metrics or WorkerMetrics()).registry
@@ -46,96 +46,96 @@ def served(
 
 
 def test_a_process_whose_event_loop_ticks_is_alive_before_it_is_ready() -> None:
-    status, kind, body = served(lambda port: get(port, "/healthz"))
+    status, kind, body = request_while_served(lambda port: get(port, "/healthz"))
     assert (status, kind, json.loads(body)) == (200, "application/json", {"alive": True, "reasons": {}})
 
 
-def test_a_stuck_event_loop_is_told() -> None:
+def test_a_stuck_event_loop_is_reported() -> None:
     async def serve() -> tuple[int, str | None, bytes]:
         async with serve_health(
             registry=WorkerMetrics().registry, readiness=Readiness(), host=LOOPBACK, port=0, stuck_seconds=0.2
         ) as port:
-            asked: list[tuple[int, str | None, bytes]] = []
+            answers: list[tuple[int, str | None, bytes]] = []
 
             def ask() -> None:
-                while not asked or asked[-1][0] == 200:
-                    asked.append(get(port, "/healthz"))
+                while not answers or answers[-1][0] == 200:
+                    answers.append(get(port, "/healthz"))
 
-            somebody = threading.Thread(target=ask)
-            somebody.start()
-            somebody.join()  # nothing else runs on this loop meanwhile
+            client = threading.Thread(target=ask)
+            client.start()
+            client.join()  # blocks the event loop
             await asyncio.sleep(0)
-            return asked[-1]
+            return answers[-1]
 
     status, _, body = asyncio.run(serve())
     assert status == 503
     assert "stuck" in json.loads(body)["reasons"]["event_loop"]
 
 
-def test_who_is_not_ready_says_why() -> None:
+def test_a_worker_that_is_not_ready_says_why() -> None:
     readiness = Readiness()
     readiness.set("consumer", None)
     readiness.set("index", "does not answer")
-    status, _, body = served(lambda port: get(port, "/readyz"), readiness=readiness)
+    status, _, body = request_while_served(lambda port: get(port, "/readyz"), readiness=readiness)
     assert (status, json.loads(body)) == (503, {"ready": False, "reasons": {"index": "does not answer"}})
 
 
-def test_who_has_partitions_and_all_parts_is_ready() -> None:
+def test_a_worker_with_partitions_and_all_dependencies_is_ready() -> None:
     readiness = Readiness()
     readiness.set("consumer", None)
-    status, _, body = served(lambda port: get(port, "/readyz"), readiness=readiness)
+    status, _, body = request_while_served(lambda port: get(port, "/readyz"), readiness=readiness)
     assert (status, json.loads(body)) == (200, {"ready": True, "reasons": {}})
 
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
-def test_metrics_are_told_in_the_form_that_is_asked_for(accept: str) -> None:
+def test_metrics_are_served_in_the_format_that_the_client_accepts(accept: str) -> None:
     metrics = WorkerMetrics()
     metrics.record_producer_fenced("check-ins", 0)
-    status, kind, body = served(lambda port: get(port, "/metrics", accept=accept), metrics=metrics)
+    status, kind, body = request_while_served(lambda port: get(port, "/metrics", accept=accept), metrics=metrics)
     assert status == 200
     assert kind.startswith(accept.partition(";")[0])
     assert b"\ngate_producers_fenced_total 1.0\n" in body
 
 
-def test_another_page_names_those_that_are_there() -> None:
-    status, _, body = served(lambda port: get(port, "/"))
+def test_an_unknown_path_is_answered_with_the_known_ones() -> None:
+    status, _, body = request_while_served(lambda port: get(port, "/"))
     assert status == 404
     assert b"/readyz" in body
 
 
-def test_a_head_has_no_body() -> None:
+def test_a_head_request_is_answered_without_a_body() -> None:
     def head(port: int) -> bytes:
         with socket.create_connection((LOOPBACK, port)) as client:
             client.sendall(b"HEAD /healthz HTTP/1.0\r\n\r\n")
             with client.makefile("rb") as answer:
                 return answer.read()
 
-    answer = served(head)
+    answer = request_while_served(head)
     assert answer.startswith(b"HTTP/1.0 200 OK\r\n")
     assert answer.endswith(b"\r\n\r\n")
 
 
-def test_nothing_can_be_changed() -> None:
-    assert served(lambda port: get(port, "/healthz", method="POST"))[0] == 501
+def test_a_post_request_is_refused() -> None:
+    assert request_while_served(lambda port: get(port, "/healthz", method="POST"))[0] == 501
 
 
-def test_a_client_that_goes_away_disturbs_nobody(
+def test_a_client_that_disconnects_is_not_logged(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def leave(port: int) -> int:
         with socket.create_connection((LOOPBACK, port)) as client:
             client.sendall(b"GET /metrics HT")
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave without a word
-        status = get(port, "/healthz")[0]  # that the earlier one was taken up is certain now
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close by a reset
+        status = get(port, "/healthz")[0]  # answered after the earlier request was accepted
         finish_answers()
         return status
 
-    assert served(leave) == 200
+    assert request_while_served(leave) == 200
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
 
 
-def test_a_page_that_cannot_be_made_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_while_serving_a_page_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Collector):
         def collect(self) -> Iterator[Metric]:
             raise ValueError("no metrics today")
@@ -151,8 +151,8 @@ def test_a_page_that_cannot_be_made_is_told_in_the_log(caplog: pytest.LogCapture
             get(port, "/metrics")
         finish_answers()
 
-    served(ask, metrics=metrics)
-    assert [record.getMessage() for record in caplog.records] == ["a page could not be made"]
+    request_while_served(ask, metrics=metrics)
+    assert [record.getMessage() for record in caplog.records] == ["error while serving a page"]
 
 
 def finish_answers() -> None:
@@ -162,20 +162,20 @@ def finish_answers() -> None:
     )
 
 
-def test_a_port_that_is_taken_is_a_wrong_setting() -> None:
+def test_a_port_in_use_is_a_config_error() -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"http_port.*{port}.*choose another port"):
-            serve_somewhere(LOOPBACK, port)
+            serve_on(LOOPBACK, port)
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.1"])
-def test_a_host_that_is_not_this_machine_is_a_wrong_setting(host: str) -> None:
+def test_a_host_that_is_not_this_machine_is_a_config_error(host: str) -> None:
     with pytest.raises(ConfigError, match=r"127\.0\.0\.1"):
-        serve_somewhere(host, 0)
+        serve_on(host, 0)
 
 
-def serve_somewhere(host: str, port: int) -> None:
+def serve_on(host: str, port: int) -> None:
     async def serve() -> None:
         async with serve_health(registry=WorkerMetrics().registry, readiness=Readiness(), host=host, port=port):
             pass
