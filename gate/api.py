@@ -13,13 +13,12 @@ import msgspec
 
 from gate.config.profiles import chosen_profile
 from gate.config.settings import MAX_SECRET_BYTES
-from gate.core.judge import EXACT
+from gate.core.judge import EXACT, Likeness, alike, best_first, likeness_of_pair
 from gate.core.method_registry import Method, method_of
 from gate.core.passages import Passage, passages
 from gate.core.profile import Profile, with_threshold
 from gate.core.stored_verdict import decode_answer
 from gate.core.text import content_ids, normalise
-from gate.core.verify import Likeness, alike, likeness
 from gate.errors import BadDocument, ConfigError
 from gate.index.memory.store import MemoryStore
 from gate.index.protocol.claim import Claim, Gather, Index, run_sequentially
@@ -222,7 +221,7 @@ class Gate:
                 if (record := self._record(one.content)) is not None:
                     for match in self._similar(index, record.body, one.content, document_id):
                         matches.setdefault(match.document_id, match)
-            found.append(sorted(matches.values(), key=_best_first))
+            found.append(sorted(matches.values(), key=_match_order))
         return found
 
     def _asking(self, threshold: float | None) -> Index:
@@ -237,7 +236,7 @@ class Gate:
         if same is not None and not same.dead:
             found.append((same, EXACT))
         matches = [_match(holder, how) for record, how in found if record.ticket for holder in record.holders]
-        return sorted((match for match in matches if match.document_id != own), key=_best_first)
+        return sorted((match for match in matches if match.document_id != own), key=_match_order)
 
     def compare(self, pairs: Sequence[tuple[str, str]], *, show_passages: bool = True) -> list[Comparison]:
         """Each pair of texts by the measures of the profile, and where they are alike. The index is not touched.
@@ -263,7 +262,7 @@ class Gate:
             shown, around, is_alike = Likeness(None, None, None, Relation.NEW), None, False
             if bodies[left] and bodies[right]:
                 measures = eager.compare([bodies[left]], [bodies[right]])
-                shown, is_alike = likeness(measures, 0, self.profile), bool(alike(measures, self.profile)[0])
+                shown, is_alike = likeness_of_pair(measures, 0, self.profile), bool(alike(measures, self.profile)[0])
                 around = None if measures.right_in_left is None else round(float(measures.right_in_left[0]), 4)
             if min(features[left], features[right]) < self.profile.min_features:
                 relation = Relation.TOO_SHORT if lengths[left] else Relation.EMPTY
@@ -393,5 +392,5 @@ def _match(holder: Holder, how: Likeness) -> Match:
     )
 
 
-def _best_first(match: Match) -> tuple[bool, float, int, str]:
-    return (match.relation is not Relation.EXACT, -(match.resemblance or 0.0), match.distance or 0, match.document_id)
+def _match_order(match: Match) -> tuple[bool, float, int, str]:
+    return (*best_first(match), match.document_id)

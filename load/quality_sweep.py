@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from gate.core import shingles, simhash
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.judge import DECIMALS
 from gate.core.method_parameters import MinHash, SimHash, Weights
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features
-from gate.core.verify import PLACES
 from gate.lab import scores
 from gate.lab.experiment import Proportion
 from gate.lab.scores import BANDS, DocumentPairs, cut, normalise_in_batches
@@ -171,7 +171,7 @@ def estimated(documents: Corpus, profile: Profile) -> tuple[DocumentPairs, Float
     found = scores.candidates(documents, method, bodies)
     parts = [measures.resemblance for measures in scores.compared(method, bodies, found.left, found.right)]
     estimates = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
-    return found, np.round(estimates, PLACES)
+    return found, np.round(estimates, DECIMALS)
 
 
 def worst_at(sets: Sequence[Corpus], found: Sequence[tuple[DocumentPairs, Floats]], threshold: float) -> WorstCase:

@@ -1,20 +1,45 @@
-"""From what was found to an answer: similar or not, how, and which document was first."""
+"""From the measures of the candidates to a verdict: which are alike, how, and which document was first.
+
+`alike` is symmetric: it sees only two stored bodies, and decides the same from both sides. The claim protocol is
+unsound without that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gate.core.method import Measures, Method
+from gate.core.method_parameters import Fingerprinted
+from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
-from gate.core.verify import Likeness
-from gate.model import Degraded, Relation
+from gate.model import Degraded, Match, Relation
+
+# Measures are stored to four decimal places: what is stored and what is computed again then agree to the last digit.
+DECIMALS = 4
+# From here on "nearly all of it" names a relation. Below, an edited copy of equal length would often be called a part.
+NEARLY_ALL = 0.95
+
+
+class Likeness(msgspec.Struct, frozen=True, gc=False):
+    """How one document is alike to another, seen from the one."""
+
+    distance: int | None
+    resemblance: float | None
+    containment: float | None  # of the one in the other
+    relation: Relation
+
 
 EXACT = Likeness(distance=0, resemblance=1.0, containment=1.0, relation=Relation.EXACT)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A document that is alike and was first."""
+class EarlierDocument:
+    """A document in the index that is alike and was first."""
 
     entry: int
     document_id: str
@@ -22,9 +47,71 @@ class Known:
     likeness: Likeness
 
 
+def verify(method: Method, profile: Profile, lefts: Sequence[bytes], rights: Sequence[bytes]) -> list[Likeness | None]:
+    """The likeness of each pair of bodies, None where they are not alike."""
+    if not lefts:
+        return []
+    measures = method.compare(lefts, rights)
+    result: list[Likeness | None] = [None] * len(lefts)
+    pairs = np.flatnonzero(alike(measures, profile))
+    for i, likeness in zip(pairs.tolist(), likenesses(measures, pairs, profile), strict=True):
+        result[i] = likeness
+    return result
+
+
+def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
+    """Which pairs count as alike: resemblance over its threshold, or containment over its own either way, or, where
+    the profile has no threshold for what its method measures, the fingerprint within the radius."""
+    decisions: list[NDArray[np.bool_]] = []
+    if profile.resemblance is not None and measures.resemblance is not None:
+        decisions.append(np.round(measures.resemblance, DECIMALS) >= profile.resemblance)
+    if profile.containment is not None and measures.left_in_right is not None and measures.right_in_left is not None:
+        larger = np.maximum(measures.left_in_right, measures.right_in_left)
+        decisions.append(np.round(larger, DECIMALS) >= profile.containment)
+    if not decisions and measures.distance is not None and isinstance(profile.method, Fingerprinted):
+        decisions.append(measures.distance <= profile.method.radius)
+    pairs: NDArray[np.bool_] = np.logical_or.reduce(decisions)
+    return pairs
+
+
+def likeness_of_pair(measures: Measures, i: int, profile: Profile) -> Likeness:
+    """Pair i of the measures, with the name of its relation."""
+    return likenesses(measures, np.array([i]), profile)[0]
+
+
+def likenesses(measures: Measures, pairs: NDArray[np.int64], profile: Profile) -> list[Likeness]:
+    """Some pairs of the measures, each with the name of its relation."""
+    distances = [None] * len(pairs) if measures.distance is None else measures.distance[pairs].tolist()
+    columns = (measures.resemblance, measures.left_in_right, measures.right_in_left)
+    # Rounded as in `alike`: Python rounds some halves the other way, and would show less than the threshold.
+    rounded = ([None] * len(pairs) if c is None else np.round(c[pairs], DECIMALS).tolist() for c in columns)
+    return [
+        Likeness(distance, resemblance, left_in_right, _relation(resemblance, left_in_right, right_in_left, profile))
+        for distance, resemblance, left_in_right, right_in_left in zip(distances, *rounded, strict=True)
+    ]
+
+
+def _relation(
+    resemblance: float | None, left_in_right: float | None, right_in_left: float | None, profile: Profile
+) -> Relation:
+    """Contained if nearly all of one is in the other but not the reverse, or if containment alone decided."""
+    if left_in_right is None or right_in_left is None or left_in_right == right_in_left:
+        return Relation.NEAR
+    one_is_part = (left_in_right >= NEARLY_ALL) != (right_in_left >= NEARLY_ALL)
+    if not one_is_part and not _only_contained(resemblance, max(left_in_right, right_in_left), profile):
+        return Relation.NEAR
+    return Relation.CONTAINED if left_in_right > right_in_left else Relation.CONTAINS
+
+
+def _only_contained(resemblance: float | None, containment: float, profile: Profile) -> bool:
+    if profile.containment is None or containment < profile.containment:
+        return False
+    return profile.resemblance is None or resemblance is None or resemblance < profile.resemblance
+
+
 def judge(
     document_id: str,
-    known: Sequence[Known],
+    earlier: Sequence[EarlierDocument],
     *,
     empty: bool,
     short: bool,
@@ -36,32 +123,29 @@ def judge(
     """Decide. A document's own other versions never count against it, and nothing counts against an empty text."""
     if empty:
         return Answer(Relation.EMPTY, similar=False, candidates=0)
-    against = sorted((one for one in known if one.document_id != document_id), key=_best_first) if known else []
-    if not against:
-        alone = Relation.REVISION if earlier_versions else Relation.TOO_SHORT if short else Relation.NEW
-        return Answer(alone, similar=False, candidates=candidates, degraded=tuple(sorted(degraded)))
-    if len(against) > max_matches:
+    others = [document for document in earlier if document.document_id != document_id]
+    if not others:
+        relation = Relation.REVISION if earlier_versions else Relation.TOO_SHORT if short else Relation.NEW
+        return Answer(relation, similar=False, candidates=candidates, degraded=tuple(sorted(degraded)))
+    others.sort(key=lambda document: (*best_first(document.likeness), document.ticket))
+    if len(others) > max_matches:
         degraded = {*degraded, Degraded.MATCHES_CAPPED}
     return Answer(
-        against[0].likeness.relation,
+        others[0].likeness.relation,
         similar=True,
         candidates=candidates,
-        group=min(against, key=lambda one: one.ticket).entry,
-        hits=tuple(map(_hit, against[:max_matches])),
+        group=min(others, key=lambda document: document.ticket).entry,
+        hits=tuple(map(_hit, others[:max_matches])),
         degraded=tuple(sorted(degraded)),
     )
 
 
-def _best_first(one: Known) -> tuple[bool, float, int, int]:
-    likeness = one.likeness
-    return (
-        likeness.relation is not Relation.EXACT,
-        -(likeness.resemblance or 0.0),
-        likeness.distance or 0,
-        one.ticket,
-    )
+def best_first(match: Likeness | Match) -> tuple[bool, float, int]:
+    """The key that sorts matches: equal content, then the highest resemblance, then the least distance. What is equal
+    in all three is left to the caller to put in order."""
+    return (match.relation is not Relation.EXACT, -(match.resemblance or 0.0), match.distance or 0)
 
 
-def _hit(one: Known) -> Hit:
-    likeness = one.likeness
-    return Hit(one.entry, likeness.relation, likeness.distance, likeness.resemblance, likeness.containment)
+def _hit(document: EarlierDocument) -> Hit:
+    likeness = document.likeness
+    return Hit(document.entry, likeness.relation, likeness.distance, likeness.resemblance, likeness.containment)

@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.distinct import standing_for
+from gate.core.equal_hashes import representatives
 from gate.core.shingles import Features
 from gate.errors import ConfigError
 
@@ -57,8 +57,7 @@ def most_alike(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray
 
 def set_sizes(features: Features) -> Lengths:
     """How many distinct features each document has."""
-    first, _ = distinct(features)
-    return np.diff(np.searchsorted(first, features.starts))
+    return features.distinct_counts()
 
 
 def multiset_sizes(features: Features) -> Lengths:
@@ -161,7 +160,7 @@ def _runs(lefts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[tuple[
 
 def distinct(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each distinct feature of each document stands first, in the order of the text, and how often it stands."""
-    standing = standing_for(features.hashes, features.starts)
+    standing = representatives(features.hashes, features.starts)
     first = np.full(standing.size, standing.size, np.int64)
     np.minimum.at(first, standing, np.arange(standing.size))
     heads = np.flatnonzero(standing == np.arange(standing.size))

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from gate.core import bands, hash_families, length_filter, shingles, simhash
 from gate.core.bands import Probes
-from gate.core.distinct import standing_for
 from gate.core.method import NO_LIMIT, Measures, Room, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import Family, Hybrid, MinHash
 from gate.core.profile import Profile
@@ -159,7 +158,7 @@ def signatures(
     least = _by_bins(features, bins) if family == "one-permutation" else hash_families.minima(features, family, bins)
     kept = (fmix64(least.astype(np.uint64, copy=False)) >> np.uint64(56)).astype(np.uint8)
     kept[np.diff(features.starts) == 0] = 0
-    return kept, _distinct(features)
+    return kept, features.distinct_counts().astype(np.uint32)
 
 
 def _by_bins(features: Features, bins: int) -> Hashes:
@@ -183,12 +182,6 @@ def resemblance(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np
     agreeing = np.count_nonzero(left == right, axis=-1) / left.shape[-1]
     estimate: NDArray[np.float64] = np.clip((agreeing - 1 / 256) / (1 - 1 / 256), 0.0, 1.0)
     return estimate
-
-
-def _distinct(features: Features) -> NDArray[np.uint32]:
-    standing = standing_for(features.hashes, features.starts)
-    places = np.flatnonzero(standing == np.arange(standing.size))
-    return np.diff(np.searchsorted(places, features.starts)).astype(np.uint32)
 
 
 @lru_cache(maxsize=8)

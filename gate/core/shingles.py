@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core import token_filters
+from gate.core.equal_hashes import representatives
 from gate.core.profile import Profile
 from gate.core.text import Texts
 from gate.core.tokenizers import (
@@ -52,6 +53,12 @@ class Features:
     def counts(self) -> NDArray[np.int64]:
         """How many features each document has, repeated ones included."""
         return np.diff(self.starts)
+
+    def distinct_counts(self) -> NDArray[np.int64]:
+        """How many distinct features each document has."""
+        representative = representatives(self.hashes, self.starts)
+        distinct = np.flatnonzero(representative == np.arange(representative.size))
+        return np.diff(np.searchsorted(distinct, self.starts))
 
     def first(self, limit: int) -> Features:
         """The first features of each document, `limit` of them at most."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gate.core import bands, shingles
 from gate.core.bands import Probes
-from gate.core.distinct import standing_for
+from gate.core.equal_hashes import representatives
 from gate.core.method import NO_LIMIT, Measures, Room, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import SimHash, Weights
 from gate.core.profile import Profile
@@ -113,7 +113,7 @@ def distance(left: int | NDArray[np.uint64], right: int | NDArray[np.uint64]) ->
 
 def weighted(features: Features, weights: Weights) -> Features:
     """Each distinct feature of a document as often as it weighs."""
-    standing = standing_for(features.hashes, features.starts)
+    standing = representatives(features.hashes, features.starts)
     distinct = np.flatnonzero(standing == np.arange(standing.size))
     hashes, starts = features.hashes[distinct], np.searchsorted(distinct, features.starts)
     if weights == "set":

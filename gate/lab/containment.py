@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from gate.core.bands import Probes
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.judge import verify
 from gate.core.method_parameters import ModN
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
-from gate.core.verify import verify
 from gate.errors import ConfigError
 from gate.lab.experiment import (
     Experiment,

@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gate.core.builtin_profiles import BUILT_IN
+from gate.core.judge import alike
 from gate.core.method_parameters import SimHash
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.simhash import distance
-from gate.core.verify import alike
 from gate.errors import ConfigError
 from gate.lab.experiment import (
     Experiment,

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core import plan
+from gate.core.judge import alike
 from gate.core.method_registry import Measures, Method, method_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features, features
 from gate.core.text import Texts, normalise
-from gate.core.verify import alike
 from gate.lab.experiment import Proportion
 from gate.lab.truth import GRAM, LEAST, Corpus, Floats, Ints, words
 from gate.limits import Limits

@@ -12,11 +12,11 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from gate.core.judge import DECIMALS
 from gate.core.method_parameters import Hybrid, MinHash, SimHash, Weights
 from gate.core.method_registry import method_of
 from gate.core.plan import plan
 from gate.core.profile import Profile
-from gate.core.verify import PLACES
 from gate.lab.experiment import Proportion
 from gate.lab.scores import DocumentPairs, Flags, compared, find_candidates, firsts, sign
 from gate.lab.truth import LEAST, Corpus, Floats
@@ -219,4 +219,4 @@ class GridEvaluator:
             for measures in compared(method_of(profile), bodies, pairs.left, pairs.right)
             if measures.resemblance is not None
         ]
-        return np.round(np.concatenate([np.empty(0), *parts]), PLACES)
+        return np.round(np.concatenate([np.empty(0), *parts]), DECIMALS)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.core import sketches
+from gate.core.judge import alike
 from gate.core.method import NO_LIMIT
 from gate.core.method_parameters import BswN, MinN, ModN, SketchN, WindowParameters
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
 from gate.core.text import normalise
-from gate.core.verify import alike
 from gate.errors import ConfigError
 from tests.core import reference, reference_sampling
 from tests.core.samples import WRITTEN, any_texts, batches, print_body

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.core import java_string_hash, rabin_sequence
+from gate.core.judge import alike
 from gate.core.method_parameters import SimilarityIndex
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
@@ -16,7 +17,6 @@ from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
 from gate.core.similarity_index import MOST, MOST_WORDS, buckets, likeness, numbers
 from gate.core.text import normalise
-from gate.core.verify import alike
 from gate.errors import ConfigError
 from tests.core import reference
 from tests.core import reference_similarity_index as plain

@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.distinct import standing_for
+from gate.core.equal_hashes import representatives
 from gate.index.store import Keys, Postings, ProbeMatches
 
 D = TypeVar("D", bound=np.generic)
@@ -271,7 +271,7 @@ def _runs(values: NDArray[D]) -> tuple[Places, Places]:
 def _repeats(keys: Keys, entries: Keys, tags: Keys) -> bool:
     """Whether a posting may occur twice in one call. Mixed to 64 bits: a collision only costs the slow path."""
     mixed = (keys * _MIX[0]) ^ (entries * _MIX[1]) ^ (tags * _MIX[2])
-    same_as = standing_for(mixed, np.array([0, mixed.size]))
+    same_as = representatives(mixed, np.array([0, mixed.size]))
     return bool((same_as != np.arange(mixed.size)).any())
 
 

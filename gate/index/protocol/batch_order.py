@@ -19,10 +19,10 @@ from itertools import compress
 import numpy as np
 
 from gate.core.bands import Probes
-from gate.core.distinct import standing_for
+from gate.core.equal_hashes import representatives
+from gate.core.judge import alike
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
-from gate.core.verify import alike
 from gate.index.protocol.claim import Claim, Index, Outcome
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits
@@ -57,7 +57,7 @@ def _in_shared_buckets(postings: Probes, probes: Probes) -> tuple[Probes, Probes
     """Of the postings and probes of a batch those of buckets where a probe finds another document. Few do, and to see
     which is several times faster than to look all of them up."""
     mixed = np.concatenate([postings.keys, probes.keys]) * _MIX
-    buckets = standing_for(mixed, np.array([0, mixed.size]))
+    buckets = representatives(mixed, np.array([0, mixed.size]))
     posted, probed = buckets[: len(postings)], buckets[len(postings) :]
     size = np.bincount(posted, minlength=mixed.size)
     owner = np.bincount(posted, weights=postings.rows, minlength=mixed.size)  # of a bucket of one posting

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.distinct import standing_for
+from gate.core.equal_hashes import representatives
+from gate.core.judge import Likeness, verify
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
-from gate.core.verify import Likeness, verify
 from gate.index.protocol.postings import BucketReading, read_buckets
 from gate.index.store import EntryRecord, Keys, Store
 from gate.limits import Limits
@@ -83,7 +83,7 @@ class CandidateFinder:
         if not len(entries):
             return Neighbourhood(sets, [], (keys, entries))
         # What is alike is found in many buckets: it is compared once.
-        same_as = standing_for(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
+        same_as = representatives(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
         repeated = (entries[same_as] == entries) & (rows[same_as] == rows) & (same_as != np.arange(len(entries)))
         most = self._limits.max_candidates
         left = _nearest_first(np.flatnonzero(~repeated), rows, same_as, most)

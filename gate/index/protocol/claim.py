@@ -30,11 +30,10 @@ from typing import Any
 
 import msgspec
 
-from gate.core.judge import EXACT, Known, judge
+from gate.core.judge import EXACT, EarlierDocument, Likeness, judge, likeness_of_pair
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer, encode_answer
-from gate.core.verify import Likeness, likeness
 from gate.index.protocol import deletion
 from gate.index.protocol.candidates import CandidateFinder, CandidateSet
 from gate.index.protocol.postings import BucketReading, postings_of
@@ -221,7 +220,7 @@ class Index:
             if original := living.get(record.duplicate_of):
                 measures = self._method.compare([record.body], [original.body])
                 candidates = found.setdefault(i, CandidateSet())
-                candidates.alike[original.entry] = (original, likeness(measures, 0, self._profile))
+                candidates.alike[original.entry] = (original, likeness_of_pair(measures, 0, self._profile))
 
     # 3. Claim.
 
@@ -296,7 +295,10 @@ class Index:
             earlier = found.ticketed_before(record.ticket or None)
         answer = judge(
             claim.document_id,
-            [Known(other.entry, other.owner.document_id, other.ticket, measured) for other, measured in earlier],
+            [
+                EarlierDocument(other.entry, other.owner.document_id, other.ticket, measured)
+                for other, measured in earlier
+            ],
             empty=claim.empty,
             short=not claim.body,
             earlier_versions=earlier_versions,
