@@ -1,12 +1,11 @@
-"""The gate on a topic against the least that a worker can do there: `python -m load.bench_stream [--documents 10000]`.
+"""The gate on a topic beside the least that a worker can do there: `python -m load.bench_stream [--documents 10000]`.
 
 One broker, one Redis, documents of 2 KB, one worker. In each round every contender answers the same documents, from
-topics of its own that are filled before; its speed is by the time stamps of its answers, from the first to the last, so
-that starting does not count. CPU is that of the worker's process.
+topics of its own that are filled before. Throughput is measured by the timestamps of its answers, from the first to the
+last, so that starting does not count. CPU is that of the worker's process.
 
-Latency is measured from outside, by an open-loop generator: documents are due at fixed times whatever the worker does,
-and the time from when a document was due to when its answer is read counts, so a late send is the worker's delay too.
-The bare loop is given the same rates.
+Latency is measured from outside, by an open-loop generator: documents are due at fixed times, however slow the worker
+is, and latency is the time from when a document was due to when its answer is read. The bare loop gets the same rates.
 """
 
 from __future__ import annotations
@@ -35,34 +34,34 @@ from tests.support.brokers import TopicFactory, kafka_server
 from tests.support.gate_on_kafka import GateOnKafka, InputRecord
 from tests.support.servers import redis_server
 
-SHARES = (0.25, 0.5, 0.75)
+RATE_SHARES = (0.25, 0.5, 0.75)  # of the highest throughput
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class StreamContender:
     name: str
     profile: str | None  # None: the bare loop
     delivery: str = "at_least_once"
 
 
-BARE = Contender("bare loop", None)
+BARE = StreamContender("bare loop", None)
 CONTENDERS = (
     BARE,
-    Contender("simhash", "simhash"),
-    Contender("standard", "standard"),
-    Contender("standard, exactly once", "standard", "exactly_once"),
+    StreamContender("simhash", "simhash"),
+    StreamContender("standard", "standard"),
+    StreamContender("standard, exactly once", "standard", "exactly_once"),
 )
 
 
 @dataclass(slots=True)
-class Speed:
+class Throughput:
     documents_per_second: float
     cpu_microseconds: float
     stages: dict[str, float]
 
 
-class Bench:
+class StreamBenchmark:
     def __init__(self, brokers: str, redis: str, folder: Path, documents: int, partitions: int) -> None:
         self._brokers = brokers
         self._redis = redis
@@ -71,29 +70,29 @@ class Bench:
         corpus = SyntheticCorpus(1, documents, Recipe())
         self.documents = [InputRecord.of(one.document_id, one.text) for one in corpus]
 
-    def stage(self, name: str) -> GateOnKafka:
+    def create_gate(self, name: str) -> GateOnKafka:
         topic_factory = TopicFactory(self._brokers, name)
         return GateOnKafka.create(
             topic_factory, self._folder / topic_factory.name("logs"), self._redis, partitions=self._partitions
         )
 
     @contextmanager
-    def running(self, contender: Contender, on: GateOnKafka) -> Iterator[tuple[int, Any]]:
-        """The process of a contender, and the gate's worker, where it is one."""
+    def running(self, contender: StreamContender, gate: GateOnKafka) -> Iterator[tuple[int, Any]]:
+        """The process id of a contender; its `GateProcess`, unless it is the bare loop."""
         if contender.profile is not None:
-            # An index of its own: a name of a profile is a name of an index.
-            profile = on.folder / "profile.toml"
-            on.folder.mkdir(parents=True, exist_ok=True)
-            own = f"{contender.profile}-{os.urandom(4).hex()}"
-            profile.write_text(f'base = "{contender.profile}"\nname = "{own}"\n')
-            worker = on.start(profile=str(profile), delivery=contender.delivery)
+            # The index is named by its profile: a profile of its own gives it an index of its own.
+            profile = gate.folder / "profile.toml"
+            gate.folder.mkdir(parents=True, exist_ok=True)
+            name = f"{contender.profile}-{os.urandom(4).hex()}"
+            profile.write_text(f'base = "{contender.profile}"\nname = "{name}"\n')
+            worker = gate.start(profile=str(profile), delivery=contender.delivery)
             try:
                 yield worker.process.pid, worker
             finally:
                 worker.stop()
             return
-        command = [sys.executable, "-m", "load.bare", "--brokers", on.brokers, "--group", on.group]
-        command += ["--check-ins", on.topics.check_ins[0], "--verdicts", on.topics.verdicts]
+        command = [sys.executable, "-m", "load.bare", "--brokers", gate.brokers, "--group", gate.group]
+        command += ["--check-ins", gate.topics.check_ins[0], "--verdicts", gate.topics.verdicts]
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
         try:
             assert process.stdout is not None
@@ -103,33 +102,33 @@ class Bench:
             process.terminate()
             process.wait(30)
 
-    def speed(self, contender: Contender) -> Speed:
-        on = self.stage("speed")
-        on.send(self.documents)
+    def throughput(self, contender: StreamContender) -> Throughput:
+        gate = self.create_gate("throughput")
+        gate.send(self.documents)
         count = len(self.documents)
-        with self.running(contender, on) as (pid, worker):
-            before = _cpu_seconds(pid)  # for starting
-            found = on.read(on.topics.verdicts, count, seconds=300)
-            cpu = _cpu_seconds(pid) - before
+        with self.running(contender, gate) as (pid, worker):
+            cpu_before = _cpu_seconds(pid)
+            found = gate.read(gate.topics.verdicts, count, seconds=300)
+            cpu = _cpu_seconds(pid) - cpu_before
             stages = _stages(worker.metrics(), count) if worker is not None else {}
         first = min(record.timestamp for record in found)
         last = max(record.timestamp for record in found)
-        return Speed(count / max((last - first) / 1000, 1e-3), 1e6 * cpu / count, stages)
+        return Throughput(count / max((last - first) / 1000, 1e-3), 1e6 * cpu / count, stages)
 
-    def latency(self, contender: Contender, rate: float, seconds: float) -> list[float]:
+    def latency(self, contender: StreamContender, rate: float, seconds: float) -> list[float]:
         """Milliseconds from when a document was due to when its answer was read."""
-        on = self.stage("latency")
-        with self.running(contender, on):
-            return asyncio.run(self._latency(on, rate, seconds))
+        gate = self.create_gate("latency")
+        with self.running(contender, gate):
+            return asyncio.run(self._latency(gate, rate, seconds))
 
-    async def _latency(self, on: GateOnKafka, rate: float, seconds: float) -> list[float]:
-        producer = AIOKafkaProducer(bootstrap_servers=on.brokers)
-        reader = AIOKafkaConsumer(on.topics.verdicts, bootstrap_servers=on.brokers, auto_offset_reset="earliest")
+    async def _latency(self, gate: GateOnKafka, rate: float, seconds: float) -> list[float]:
+        producer = AIOKafkaProducer(bootstrap_servers=gate.brokers)
+        reader = AIOKafkaConsumer(gate.topics.verdicts, bootstrap_servers=gate.brokers, auto_offset_reset="earliest")
         await producer.start()
         await reader.start()
-        topic = on.topics.check_ins[0]
+        topic = gate.topics.check_ins[0]
         try:
-            for one in self.documents[-20:]:  # the way is open when these are answered
+            for one in self.documents[-20:]:  # connections are open and code is loaded when these are answered
                 await producer.send_and_wait(topic, one.value, key=b"warm" + (one.key or b""))
             warm = 0
             while warm < 20:
@@ -170,12 +169,12 @@ def _stages(metrics: str, documents: int) -> dict[str, float]:
     return {stage: 1e6 * float(seconds) / documents for stage, seconds in found}
 
 
-def speeds(bench: Bench, rounds: int, report: BenchmarkReport) -> dict[str, float]:
-    found: dict[str, list[Speed]] = {one.name: [] for one in CONTENDERS}
+def measure_throughput(benchmark: StreamBenchmark, rounds: int, report: BenchmarkReport) -> dict[str, float]:
+    found: dict[str, list[Throughput]] = {one.name: [] for one in CONTENDERS}
     for number in range(rounds):
-        turned = CONTENDERS[number % len(CONTENDERS) :] + CONTENDERS[: number % len(CONTENDERS)]
-        for contender in turned:
-            found[contender.name].append(bench.speed(contender))
+        in_turn = CONTENDERS[number % len(CONTENDERS) :] + CONTENDERS[: number % len(CONTENDERS)]
+        for contender in in_turn:
+            found[contender.name].append(benchmark.throughput(contender))
     rows: list[dict[str, Any]] = []
     for name, measured in found.items():
         ratios = [
@@ -218,12 +217,14 @@ def speeds(bench: Bench, rounds: int, report: BenchmarkReport) -> dict[str, floa
     return {str(name): float(row["documents/s"]) for name, row in by_name.items()}
 
 
-def latencies(bench: Bench, fastest: dict[str, float], seconds: float, report: BenchmarkReport) -> None:
+def measure_latency(
+    benchmark: StreamBenchmark, fastest: dict[str, float], seconds: float, report: BenchmarkReport
+) -> None:
     rows, targets = [], []
     for contender in CONTENDERS[1:3]:
-        for share in SHARES:
+        for share in RATE_SHARES:
             rate = share * fastest[contender.name]
-            found = {one.name: bench.latency(one, rate, seconds) for one in (BARE, contender)}
+            found = {one.name: benchmark.latency(one, rate, seconds) for one in (BARE, contender)}
             for name, measured in found.items():
                 p50, p99, p999 = np.percentile(measured, (50, 99, 99.9))
                 rows.append(
@@ -261,10 +262,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         broker = opened.enter_context(kafka_server())
         redis = opened.enter_context(redis_server())
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="gate-stream-")))
-        bench = Bench(broker.brokers, redis.url, folder, options.documents, options.partitions)
-        fastest = speeds(bench, options.rounds, report)
+        benchmark = StreamBenchmark(broker.brokers, redis.url, folder, options.documents, options.partitions)
+        fastest = measure_throughput(benchmark, options.rounds, report)
         if options.seconds:
-            latencies(bench, fastest, options.seconds, report)
+            measure_latency(benchmark, fastest, options.seconds, report)
     report.show(as_json=options.json)
     return 0
 

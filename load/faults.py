@@ -50,7 +50,7 @@ ANSWER_SECONDS = 180.0  # from the last fault to the last answer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class FaultPlan:
     """The number of documents and of faults."""
 
     documents: int = 50_000
@@ -64,7 +64,7 @@ class Plan:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class FaultTally:
     """What was sent, which faults there were, and which promises were broken."""
 
     delivery: str
@@ -92,7 +92,7 @@ class Tally:
         return {key: value for key, value in asdict(self).items() if key != "problems"}
 
 
-def events(plan: Plan) -> tuple[list[Group], list[InputRecord]]:
+def events(plan: FaultPlan) -> tuple[list[Group], list[InputRecord]]:
     """Groups of near-duplicates, and their documents in an order in which those of a group are close to each other."""
     rng = random.Random(plan.seed)
     made = list(groups(max(plan.documents * 2 // 7, 1), plan.seed, BUILT_IN[PROFILE]))
@@ -109,11 +109,11 @@ def events(plan: Plan) -> tuple[list[Group], list[InputRecord]]:
     return made, [sent for _, sent in sorted(placed, key=lambda pair: pair[0])]
 
 
-class Run:
+class FaultRun:
     """One run: check-ins are sent at a rate, while faults happen to the workers and the servers."""
 
     def __init__(
-        self, gate: GateOnKafka, plan: Plan, delivery: str, nodes: Sequence[KafkaServer], redis: RedisServer
+        self, gate: GateOnKafka, plan: FaultPlan, delivery: str, nodes: Sequence[KafkaServer], redis: RedisServer
     ) -> None:
         self._gate = gate
         self._plan = plan
@@ -122,12 +122,12 @@ class Run:
         self._redis = redis
         self._rng = random.Random(plan.seed + 1)
         self._workers: list[GateProcess] = []
-        self.tally = Tally(delivery=delivery)
+        self.tally = FaultTally(delivery=delivery)
 
     def _start_worker(self) -> GateProcess:
         return self._gate.start(wait=False, delivery=self._delivery, profile=PROFILE)
 
-    async def run(self) -> Tally:
+    async def run(self) -> FaultTally:
         started = time.monotonic()
         made, records = events(self._plan)
         self.tally.groups = len(made)
@@ -262,31 +262,31 @@ def _position(origin: dict[str, Any]) -> tuple[int, int]:
     return origin["partition"], origin["offset"]
 
 
-def run(plan: Plan, delivery: str, folder: Path) -> Tally:
+def run(plan: FaultPlan, delivery: str, folder: Path) -> FaultTally:
     """One run on servers of its own."""
     with ExitStack() as opened:
         cluster = opened.enter_context(kafka_cluster(plan.brokers))
         redis = opened.enter_context(redis_server("--appendonly", "yes", "--appendfsync", "always"))
         gate = GateOnKafka.create(TopicFactory(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
         opened.callback(gate.close)
-        return asyncio.run(Run(gate, plan, delivery, cluster.servers, redis).run())
+        return asyncio.run(FaultRun(gate, plan, delivery, cluster.servers, redis).run())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=Plan.documents)
-    parser.add_argument("--rate", type=float, default=Plan.rate, help="events a second")
-    parser.add_argument("--kills", type=int, default=Plan.kills)
-    parser.add_argument("--freezes", type=int, default=Plan.freezes)
-    parser.add_argument("--broker-restarts", type=int, default=Plan.broker_restarts)
-    parser.add_argument("--redis-restarts", type=int, default=Plan.redis_restarts)
-    parser.add_argument("--brokers", type=int, default=Plan.brokers)
-    parser.add_argument("--seed", type=int, default=Plan.seed)
+    parser.add_argument("--documents", type=int, default=FaultPlan.documents)
+    parser.add_argument("--rate", type=float, default=FaultPlan.rate, help="events a second")
+    parser.add_argument("--kills", type=int, default=FaultPlan.kills)
+    parser.add_argument("--freezes", type=int, default=FaultPlan.freezes)
+    parser.add_argument("--broker-restarts", type=int, default=FaultPlan.broker_restarts)
+    parser.add_argument("--redis-restarts", type=int, default=FaultPlan.redis_restarts)
+    parser.add_argument("--brokers", type=int, default=FaultPlan.brokers)
+    parser.add_argument("--seed", type=int, default=FaultPlan.seed)
     parser.add_argument("--delivery", choices=("at_least_once", "exactly_once", "both"), default="both")
     parser.add_argument("--json", action="store_true")
     asked = vars(parser.parse_args(arguments))
     as_json, delivery = asked.pop("json"), asked.pop("delivery")
-    plan = Plan(**asked)
+    plan = FaultPlan(**asked)
     report = BenchmarkReport("The stream under faults", asdict(plan))
     tallies = []
     for one in ("at_least_once", "exactly_once") if delivery == "both" else (delivery,):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from load.faults import Plan, run
+from load.faults import FaultPlan, run
 
 pytestmark = [pytest.mark.kafka, pytest.mark.redis]
 
-SHORT = Plan(documents=600, rate=40.0, kills=4, freezes=1, broker_restarts=1, redis_restarts=1, brokers=1, seed=2)
+SHORT = FaultPlan(documents=600, rate=40.0, kills=4, freezes=1, broker_restarts=1, redis_restarts=1, brokers=1, seed=2)
 
 
 @pytest.mark.timeout(300)

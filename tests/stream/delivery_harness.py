@@ -27,7 +27,7 @@ class FakeConsumer:
 
     def __init__(self) -> None:
         self.offsets: dict[TopicPartition, int] = {}
-        self.seeks: list[int] = []
+        self.seeks: list[tuple[TopicPartition, int]] = []
         self.commit_failures: list[BaseException] = []
 
     async def commit(self, offsets: dict[TopicPartition, int]) -> None:
@@ -39,10 +39,10 @@ class FakeConsumer:
         return self.offsets.get(partition)
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        self.seeks.append(0)
+        self.seeks += [(partition, 0) for partition in partitions]
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        self.seeks.append(offset)
+        self.seeks.append((partition, offset))
 
     def pause(self, *partitions: TopicPartition) -> None: ...
 

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import BadDocument
 from gate.limits import Limits
 from gate.stream.dead_letters import UNREADABLE, decode_dead_letter, is_selected, restore_original
-from gate.stream.records import Headers, dead_letter_record, decode_record
+from gate.stream.records import dead_letter_record, decode_record
 from gate.stream.settings import Topics
 from gate.wire import RejectedMessage
+from tests.stream.fake_records import FakeRecord
 
 TOPICS = Topics()
-
-
-@dataclass
-class Record:
-    value: bytes | None
-    key: bytes | None = b"key"
-    headers: Headers = field(default_factory=list)
-    topic: str = "gate.check-ins"
-    partition: int = 0
-    offset: int = 7
-    timestamp: int = 0
-    serialized_value_size: int = 0
 
 
 names = (
@@ -43,12 +30,14 @@ names = (
 def test_the_restored_original_is_the_record_that_was_dead_lettered(
     value: bytes | None, key: bytes | None, headers: list[tuple[str, bytes]]
 ) -> None:
-    record = Record(value, key, headers)
+    record = FakeRecord(7, value, key, "gate.check-ins", headers=tuple(headers))
     rejected = decode_record(record, limits=Limits())
     if not isinstance(rejected, RejectedMessage):  # a tombstone with a good key
         rejected = RejectedMessage.of(BadDocument("bad_key", "made up"), b"", origin=rejected.origin)
     written = dead_letter_record(record, rejected, TOPICS)
-    letter = decode_dead_letter(Record(written.value, written.key, written.headers, topic=written.topic))
+    letter = decode_dead_letter(
+        FakeRecord(7, written.value, written.key, written.topic, headers=tuple(written.headers))
+    )
     sent = restore_original(letter)
     assert sent is not None
     assert (sent.topic, sent.key, sent.value, list(sent.headers)) == (record.topic, key, value, headers)
@@ -56,13 +45,13 @@ def test_the_restored_original_is_the_record_that_was_dead_lettered(
 
 @given(st.binary(max_size=100))
 def test_any_other_record_of_the_topic_is_unreadable_and_no_error(value: bytes) -> None:
-    letter = decode_dead_letter(Record(value))
+    letter = decode_dead_letter(FakeRecord(7, value))
     assert letter.reason == UNREADABLE
     assert restore_original(letter) is None
 
 
 def test_dead_letters_are_selected_by_position_or_else_by_reason_or_else_all() -> None:
-    letter = decode_dead_letter(Record(b""))
+    letter = decode_dead_letter(FakeRecord(7, b""))
     assert letter.position == "0:7"
     assert is_selected(letter, reasons=(), positions=())
     assert is_selected(letter, reasons=(UNREADABLE,), positions=())

@@ -25,7 +25,7 @@ async def test_at_least_once_discards_the_producer_and_sends_again(error: type[E
     assert harness.broker.consumer.offsets == {PARTITION: 2}
     assert len(harness.broker.producers) == 2
     assert all(producer.stopped for producer in harness.broker.producers)
-    assert harness.broker.consumer.seeks == [0]
+    assert harness.broker.consumer.seeks == [(PARTITION, 0)]
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -47,7 +47,7 @@ async def test_a_transaction_that_was_committed_without_an_acknowledgement_is_no
     harness.broker.failures["answer_of_commit"] = [TimeoutError("x")]
     await harness.run()
     assert harness.broker.records == [b"out 0", b"out 1"]
-    assert harness.broker.consumer.seeks[-1] == 1
+    assert harness.broker.consumer.seeks[-1] == (PARTITION, 1)
 
 
 @both_guarantees

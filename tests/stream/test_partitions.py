@@ -10,19 +10,10 @@ from aiokafka import TopicPartition
 
 from gate.stream.batch import PartitionAnswers, PartitionSlice, Polled
 from gate.stream.partitions import PartitionTracker
+from tests.stream.delivery_harness import FakeConsumer
 from tests.stream.fake_records import fake_records
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
-
-
-class FakeConsumer:
-    """Keeps where it was asked to read."""
-
-    def __init__(self) -> None:
-        self.seeks: list[tuple[TopicPartition, int]] = []
-
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        self.seeks.append((partition, offset))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,25 +16,20 @@ from gate.model import Relation, Verdict
 from gate.stream.records import check_in_time, dead_letter_record, decode_record, reject_routing, verdict_records
 from gate.stream.settings import Topics
 from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, RejectedMessage, decode_verdict
+from tests.stream.fake_records import FakeRecord
 
 LIMITS = Limits(max_document_chars=1000)
 TOPICS = Topics(accepted="accepted", quarantine="quarantine")
 
 
-@dataclass
-class Record:
-    value: bytes | None
-    key: bytes | None = b"key"
-    headers: tuple[tuple[str, bytes], ...] = (("h", b"1"),)
-    topic: str = "in"
-    partition: int = 3
-    offset: int = 14
-    timestamp: int = 1_700_000_000_000
-    serialized_value_size: int = 0
+def record_of(
+    value: bytes | None, key: bytes | None = b"key", headers: tuple[tuple[str, bytes], ...] = (("h", b"1"),)
+) -> FakeRecord:
+    return FakeRecord(14, value, key, partition=3, timestamp=1_700_000_000_000, headers=headers)
 
 
-def check_in(**fields: object) -> Record:
-    return Record(json.dumps({"document_id": "d", "text": "some text", **fields}).encode())
+def check_in(**fields: object) -> FakeRecord:
+    return record_of(json.dumps({"document_id": "d", "text": "some text", **fields}).encode())
 
 
 def verdict(**fields: Any) -> Verdict:
@@ -57,11 +51,11 @@ def verdict(**fields: Any) -> Verdict:
     return Verdict(**(made | fields))
 
 
-def read(record: Record, **options: Any) -> DecodedMessage | RejectedMessage:
+def read(record: FakeRecord, **options: Any) -> DecodedMessage | RejectedMessage:
     return decode_record(record, limits=LIMITS, **options)
 
 
-def event_of(record: Record) -> CheckInEvent:
+def event_of(record: FakeRecord) -> CheckInEvent:
     message = read(record)
     assert isinstance(message, DecodedMessage)
     assert isinstance(message.event, CheckInEvent)
@@ -74,8 +68,8 @@ def test_a_check_in_is_decoded_with_its_origin() -> None:
     assert str(message.origin) == "in[3]@14"
 
 
-@pytest.mark.parametrize("record", [Record(None, b"d"), Record(b'{"document_id": "d", "type": "delete"}')])
-def test_a_delete_may_be_an_event_or_a_tombstone(record: Record) -> None:
+@pytest.mark.parametrize("record", [record_of(None, b"d"), record_of(b'{"document_id": "d", "type": "delete"}')])
+def test_a_delete_may_be_an_event_or_a_tombstone(record: FakeRecord) -> None:
     message = read(record)
     assert isinstance(message, DecodedMessage)
     assert message.event == DeleteEvent(document_id="d", type="delete")
@@ -83,20 +77,20 @@ def test_a_delete_may_be_an_event_or_a_tombstone(record: Record) -> None:
 
 @pytest.mark.parametrize("key", [None, b"", b"\xff", b"x" * 1025])
 def test_a_tombstone_whose_key_is_no_document_id_is_rejected(key: bytes | None) -> None:
-    message = read(Record(None, key))
+    message = read(record_of(None, key))
     assert isinstance(message, RejectedMessage)
     assert message.error.code == "bad_key"
 
 
 def test_a_record_far_beyond_the_limit_is_neither_decoded_nor_kept() -> None:
-    message = read(Record(b"[" * 5_000_000))
+    message = read(record_of(b"[" * 5_000_000))
     assert isinstance(message, RejectedMessage)
     assert (message.error.code, message.raw, message.size_bytes) == ("too_large", None, 5_000_000)
 
 
 def test_content_is_read_only_where_a_content_root_is_set(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("from a file")
-    record = Record(json.dumps({"document_id": "d", "content_uri": "file:a.txt"}).encode())
+    record = record_of(json.dumps({"document_id": "d", "content_uri": "file:a.txt"}).encode())
     found = read(record, content_root=tmp_path)
     assert isinstance(found, DecodedMessage)
     assert isinstance(found.event, CheckInEvent)
@@ -108,7 +102,7 @@ def test_content_is_read_only_where_a_content_root_is_set(tmp_path: Path) -> Non
 
 @given(st.binary(max_size=300), st.none() | st.binary(max_size=20))
 def test_any_bytes_are_decoded_or_rejected(value: bytes, key: bytes | None) -> None:
-    assert isinstance(read(Record(value, key)), DecodedMessage | RejectedMessage)
+    assert isinstance(read(record_of(value, key)), DecodedMessage | RejectedMessage)
 
 
 def test_a_repeated_answer_is_the_same_to_the_byte() -> None:
@@ -149,7 +143,7 @@ def test_the_answer_carries_the_trace_headers_and_no_others() -> None:
 
 
 def test_a_dead_letter_has_key_headers_and_original_and_names_the_reason() -> None:
-    record = Record(b"{", headers=(("h", b"1"), ("ce_id", b"theirs")))
+    record = record_of(b"{", headers=(("h", b"1"), ("ce_id", b"theirs")))
     rejected = read(record)
     assert isinstance(rejected, RejectedMessage)
     letter = dead_letter_record(record, rejected, TOPICS)
