@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,20 +17,11 @@ from gate.index.protocol.claim import Claim, Index, Outcome
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Store
 from gate.limits import Limits
+from gate.pipeline import run_now
 from tests.index.protocol_scenarios import Tiny
 
 T = TypeVar("T")
 Backend = Literal["memory", "sqlite"]
-
-
-def now(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    raise AssertionError("an embedded store suspended")
 
 
 @dataclass(frozen=True)
@@ -114,7 +105,7 @@ class Desk:
         return int.from_bytes(content[:4], "big") << 32 | next(self._numbers)
 
     def close(self) -> None:
-        now(self._opened.close())
+        run_now(self._opened.close())
 
     def claim(self, document_id: str, letter: str, version: str | None = None) -> Claim:
         """A letter; "" is an empty text, and a word is a text too short to be signed."""
@@ -122,23 +113,23 @@ class Desk:
         return Claim(document_id=document_id, version=version, content=content, body=body, empty=not letter)
 
     def check_in(self, document_id: str, letter: str, version: str | None = None) -> Told:
-        [outcome] = now(self.index.claim([self.claim(document_id, letter, version)]))
+        [outcome] = run_now(self.index.claim([self.claim(document_id, letter, version)]))
         return told(outcome)
 
     def check_in_batch(self, *documents: tuple[str, str]) -> list[Told]:
         claims = [self.claim(*document) for document in documents]
-        return [told(outcome) for outcome in now(claim_in_order(self.index, self.method, self.profile, claims))]
+        return [told(outcome) for outcome in run_now(claim_in_order(self.index, self.method, self.profile, claims))]
 
     def check(self, document_id: str, letter: str) -> Told:
-        [outcome] = now(self.index.preview([self.claim(document_id, letter)]))
+        [outcome] = run_now(self.index.preview([self.claim(document_id, letter)]))
         return told(outcome)
 
     def delete(self, *document_ids: str) -> list[bool]:
-        return now(self.index.delete(document_ids))
+        return run_now(self.index.delete(document_ids))
 
     def counts(self) -> tuple[int, int, int]:
         """How many documents, entries and postings there are."""
-        info = now(self._opened.info())
+        info = run_now(self._opened.info())
         return info["documents"], info["entries"], info["postings"]
 
 

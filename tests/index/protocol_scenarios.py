@@ -119,11 +119,11 @@ class Scene:
 
         def quiet(world: World, ask: Ask, others: frozenset[int]) -> bool:
             match ask.what:
-                case "hold" | "save_answers":  # a document that only this process knows
+                case "add_content" | "save_answers":  # a document that only this process knows
                     return names[ask.key] == 1
                 case "record" | "register":
                     return fixed and bool(world.get("records", ask.key).registered)
-                case "enter":  # nobody else knows an entry before it is in a bucket, unless by its content
+                case "add_entry":  # no other process knows an entry before it is in a bucket, unless by its content
                     entry = world.get("contents", ask.key)
                     posted = {posting[0] for _, postings in world.buckets for posting in postings}
                     unknown = letters[ask.key] == 1 and entry not in posted

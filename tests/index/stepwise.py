@@ -1,4 +1,4 @@
-"""A store in single steps: at each of them a scheduler may let somebody else go first.
+"""A store in single steps: at each of them a scheduler may let another process go first.
 
 A primitive of `gate.index.store` is atomic per record, per bucket and per document, and no more. So here it is a number
 of asks, one per key, and between two of them the world may change. The coroutines of the claim yield the asks that
@@ -32,7 +32,7 @@ T = TypeVar("T")
 Pairs = tuple[tuple[Any, Any], ...]
 Posting = tuple[int, int]  # entry, tag
 Place = tuple[int, ...]
-Mark = frozenset[tuple[int, frozenset[Posting]]]  # what was seen in each bucket
+Mark = frozenset[tuple[int, frozenset[Posting]]]  # what was read in each bucket
 
 
 class Ask(NamedTuple):
@@ -83,30 +83,30 @@ def answered(world: World, ask: Ask) -> tuple[World, Any]:
     return after, answer
 
 
-def _hold(world: World, document_id: str, wish: NewEntry) -> tuple[World, Any]:
+def _add_content(world: World, document_id: str, new: NewEntry) -> tuple[World, Any]:
     held: tuple[HeldContent, ...] = world.get("documents", document_id) or ()
-    others = tuple(one.content for one in held if one.content != wish.content)
-    mine = next((one for one in held if one.content == wish.content), None)
+    others = tuple(one.content for one in held if one.content != new.content)
+    mine = next((one for one in held if one.content == new.content), None)
     if mine is None:
-        held = (*held, HeldContent(wish.content, wish.version, None, wish.entry))
-        return world.put("documents", document_id, held), (None, others, wish.entry)
+        held = (*held, HeldContent(new.content, new.version, None, new.entry))
+        return world.put("documents", document_id, held), (None, others, new.entry)
     if mine.answer != VOID:
         return world, (mine.answer, others, mine.stamp)
-    kept = mine._replace(answer=None, stamp=wish.entry)
+    kept = mine._replace(answer=None, stamp=new.entry)
     held = tuple(kept if one is mine else one for one in held)
-    return world.put("documents", document_id, held), (None, others, wish.entry)
+    return world.put("documents", document_id, held), (None, others, new.entry)
 
 
-def _enter(world: World, content: bytes, wish: NewEntry) -> tuple[World, Any]:
-    holder = Holder(wish.document_id, wish.version)
+def _add_entry(world: World, content: bytes, new: NewEntry) -> tuple[World, Any]:
+    holder = Holder(new.document_id, new.version)
     entry = world.get("contents", content)
     if entry is None:
-        if world.get("records", wish.entry):
-            raise ValueError(f"entry {wish.entry} is in use; an entry's number is never used twice")
-        record = EntryRecord(wish.entry, content, (holder,), wish.body)
-        return world.put("contents", content, wish.entry).put("records", wish.entry, record), record
+        if world.get("records", new.entry):
+            raise ValueError(f"entry {new.entry} is in use; an entry's number is never used twice")
+        record = EntryRecord(new.entry, content, (holder,), new.body)
+        return world.put("contents", content, new.entry).put("records", new.entry, record), record
     record = world.get("records", entry)
-    if wish.share and not record.dead and all(one.document_id != wish.document_id for one in record.holders):
+    if new.share and not record.dead and all(one.document_id != new.document_id for one in record.holders):
         record = record._replace(holders=(*record.holders, holder))
     return world.put("records", entry, record), record
 
@@ -148,12 +148,12 @@ def _register(world: World, entry: int, wanted: Registration) -> tuple[World, An
     return world.put("records", entry, record), record
 
 
-def _save_answer(world: World, document_id: str, memory: AnswerUpdate) -> tuple[World, Any]:
+def _save_answer(world: World, document_id: str, update: AnswerUpdate) -> tuple[World, Any]:
     held: tuple[HeldContent, ...] = world.get("documents", document_id) or ()
-    mine = next((one for one in held if one.content == memory.content), None)
-    if mine is None or mine.answer != memory.replacing or memory.stamp not in (None, mine.stamp):
+    mine = next((one for one in held if one.content == update.content), None)
+    if mine is None or mine.answer != update.replacing or update.stamp not in (None, mine.stamp):
         return world, mine and mine.answer
-    kept = mine._replace(answer=memory.answer)
+    kept = mine._replace(answer=update.answer)
     return world.put("documents", document_id, tuple(kept if one is mine else one for one in held)), kept.answer
 
 
@@ -197,7 +197,8 @@ def _remove_contents(world: World, document_id: str, held: Sequence[HeldContent]
 
 
 _STEPS = {
-    "hold": _hold, "enter": _enter, "bucket": _bucket, "post": _post, "pull": _pull, "record": _record,
+    "add_content": _add_content, "add_entry": _add_entry, "bucket": _bucket, "post": _post, "pull": _pull,
+    "record": _record,
     "pointer": _pointer, "draw": _draw, "register": _register, "save_answers": _save_answer, "document": _document,
     "void_answers": _void_answers, "remove_holders": _remove_holder, "mark_dead": _mark_dead,
     "delete_records": _delete_record, "remove_contents": _remove_contents,
@@ -267,11 +268,11 @@ class StepwiseStore:
             for step in steps:
                 step.close()
 
-    async def register_content(self, wishes: Sequence[NewEntry]) -> list[ContentState]:
-        before = await self._each("hold", ((wish.document_id, wish) for wish in wishes))
-        new = [wish for wish, (answer, *_) in zip(wishes, before, strict=True) if answer is None]
-        entered = iter(await self._each("enter", ((wish.content, wish) for wish in new)))
-        return [ContentState(None if told[0] else next(entered), *told) for told in before]
+    async def register_content(self, new: Sequence[NewEntry]) -> list[ContentState]:
+        before = await self._each("add_content", ((one.document_id, one) for one in new))
+        unanswered = [one for one, (answer, *_) in zip(new, before, strict=True) if answer is None]
+        records = iter(await self._each("add_entry", ((one.content, one) for one in unanswered)))
+        return [ContentState(None if state[0] else next(records), *state) for state in before]
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
         asked = list(dict.fromkeys(keys.tolist()))
@@ -303,8 +304,8 @@ class StepwiseStore:
     async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         return await self._each("register", ((one.entry, one) for one in registrations))
 
-    async def save_answers(self, memories: Sequence[AnswerUpdate]) -> list[bytes | None]:
-        return await self._each("save_answers", ((memory.document_id, memory) for memory in memories))
+    async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
+        return await self._each("save_answers", ((update.document_id, update) for update in updates))
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         return await self._each("pointer", ((content, None) for content in contents))

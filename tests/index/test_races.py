@@ -19,7 +19,7 @@ GROUPS = 120
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.redis] if name != "sqlite" else []) for name in INDEXES]
 )
-def test_of_documents_alike_one_passes_whoever_races_is_killed_or_delivered_twice(name: str) -> None:
+def test_one_of_the_alike_passes_though_workers_race_are_killed_and_get_documents_twice(name: str) -> None:
     with opened(name) as index:
         tally = race(name, index, groups_count=GROUPS, seed=3)
     assert (tally.none_survived, tally.two_survived, tally.changed_verdicts) == (0, 0, 0)
@@ -76,23 +76,23 @@ def judged(*similar: bool, again: Iterator[Verdict] | None = None) -> Tally:
     return tally
 
 
-def test_all_refused_is_seen() -> None:
+def test_a_group_of_which_none_passed_is_counted() -> None:
     assert judged(True, True, True).none_survived == 1
     assert judged(True, False, True).violations == 0
 
 
-def test_two_alike_that_passed_are_seen_and_two_unlike_are_none_of_them() -> None:
+def test_two_alike_that_passed_are_counted_and_two_unlike_are_not() -> None:
     assert judged(False, False, True).two_survived == 1
     assert judged(False, True, False).violations == 0
 
 
-def test_a_verdict_that_changed_in_any_field_is_seen() -> None:
+def test_a_verdict_that_changed_in_any_field_is_counted() -> None:
     again = iter([verdict("b", True, candidates=7)])
     assert judged(False, True, False, again=again).changed_verdicts == 1
     assert judged(False, True, False, again=iter([verdict("b", True)])).violations == 0
 
 
-def test_one_refused_for_the_sake_of_one_refused_is_told_but_is_no_violation() -> None:
+def test_a_refusal_because_of_a_refused_document_is_counted_but_is_no_violation() -> None:
     tally = judged(False, True, True)
     assert tally.chained == 1
     assert tally.violations == 0

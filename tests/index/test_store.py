@@ -30,7 +30,7 @@ def test_an_entry_begins_like_its_content_and_no_two_are_the_same() -> None:
     assert all(0 < entry < 2**64 for entry in entries)
 
 
-def test_a_process_that_is_forked_off_draws_other_numbers_than_its_parent() -> None:
+def test_a_forked_process_draws_other_numbers_than_its_parent() -> None:
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, timeout=60)
     parent, _, child = done.stdout.strip().partition("|")
     assert parent != child

@@ -105,7 +105,7 @@ TestLikeLists = LikeLists.TestCase
 TestLikeLists.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
-def test_a_pool_that_is_mostly_waste_is_written_anew_and_takes_less_room() -> None:
+def test_a_pool_that_is_mostly_waste_is_compacted() -> None:
     flat = Buckets(1 << 30)
     keys = np.arange(1000, dtype=np.uint64)
     for entry in range(1, 200):
@@ -115,7 +115,7 @@ def test_a_pool_that_is_mostly_waste_is_written_anew_and_takes_less_room() -> No
     assert found.entries.tolist() == list(range(1, 200))
 
 
-def test_entries_that_are_long_gone_are_forgotten() -> None:
+def test_the_set_of_appended_entries_drops_those_long_removed() -> None:
     flat = Buckets(1 << 30)
     keys = np.arange(1000, dtype=np.uint64)
     for first in range(1, 20_000, 1000):

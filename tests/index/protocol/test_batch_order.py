@@ -40,7 +40,7 @@ def test_copies_within_a_batch_are_found_and_nothing_of_them_is_stored(tmp_path:
     assert desk.counts() == (5, 4, 4)
 
 
-def test_a_document_that_stands_in_a_batch_twice_is_told_the_same_twice(tmp_path: Path) -> None:
+def test_a_document_that_is_in_a_batch_twice_gets_the_same_answer_twice(tmp_path: Path) -> None:
     desk = Desk("memory", tmp_path / "desk", ["ab"])
     told = desk.check_in_batch(("A", "a"), ("B", "b"), ("B", "b"), ("A", "a"))
     assert told[:2] == told[:1:-1]
@@ -53,7 +53,7 @@ def test_versions_in_one_batch_follow_each_other(tmp_path: Path) -> None:
     assert told[2].matches == ("D", "D")
 
 
-def test_an_empty_batch_is_answered_with_nothing(tmp_path: Path) -> None:
+def test_an_empty_batch_has_no_answers(tmp_path: Path) -> None:
     assert Desk("memory", tmp_path / "desk").check_in_batch() == []
 
 
@@ -82,7 +82,7 @@ batch = st.lists(st.tuples(st.sampled_from("VWXYZ"), st.sampled_from([*LETTERS, 
 @example(  # W does not overtake V's second version: X is alike to both
     before=list(zip("VVW", "dbc", strict=True)), documents=[("X", "a")], alike=["ab", "ac"], index="originals",
 )  # fmt: skip
-def test_a_batch_is_told_what_its_documents_would_be_told_one_by_one(
+def test_a_batch_gets_the_answers_of_its_documents_one_by_one(
     before: list[tuple[str, str]], documents: list[tuple[str, str]], alike: list[str], index: str
 ) -> None:
     one_by_one = checked_in([[one] for one in before + documents], alike, index=index)

@@ -10,7 +10,8 @@ import pytest
 
 from gate.index.protocol.claim import Claim, Index, Outcome
 from gate.limits import Limits
-from tests.index.claim_harness import Counting, Fails, OpenDesk, desks, now
+from gate.pipeline import run_now
+from tests.index.claim_harness import Counting, Fails, OpenDesk, desks
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -75,7 +76,7 @@ def test_a_content_that_was_refused_is_refused_for_others_too(open_desk: OpenDes
     assert (again.relation, again.matches) == ("near", ("A",))
 
 
-def test_who_brings_a_refused_content_is_compared_with_its_owners_other_documents_too(open_desk: OpenDesk) -> None:
+def test_a_refused_content_is_compared_with_its_owners_other_documents_too(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab", "bc"])
     desk.check_in("A", "a")
     desk.check_in("B", "c")
@@ -161,7 +162,7 @@ def test_an_old_version_can_still_be_found(open_desk: OpenDesk) -> None:
     assert desk.check_in("Y", "y").matches == ("D",)
 
 
-def test_a_document_that_takes_back_a_refused_copy_of_itself_can_be_found_by_it(open_desk: OpenDesk) -> None:
+def test_a_document_that_takes_over_a_refused_copy_of_itself_is_found_by_it(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab", "by"])
     desk.check_in("D", "a")
     assert desk.check_in("E", "b").similar
@@ -224,24 +225,24 @@ def test_a_replay_of_a_new_document_does_not_find_itself_or_what_came_later(open
     assert desk.check_in("A", "a") == first
 
 
-def test_a_document_that_died_before_its_answer_was_kept_is_judged_by_its_ticket(open_desk: OpenDesk) -> None:
+def test_a_claim_that_stopped_before_its_answer_was_saved_is_judged_by_its_ticket(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
     claim = desk.claim("A", "a")
     desk.use(Fails(desk.store, "save_answers"))
     with pytest.raises(ConnectionError):
-        now(desk.index.claim([claim]))
+        run_now(desk.index.claim([claim]))
     desk.use(desk._opened)
     assert desk.check_in("B", "b").matches == ("A",)
     assert desk.check_in("A", "a").relation == "new"
 
 
-def test_a_duplicate_sees_its_original_even_where_a_cap_hides_it(open_desk: OpenDesk) -> None:
+def test_a_duplicate_is_compared_with_its_original_even_where_a_cap_hides_that(open_desk: OpenDesk) -> None:
     desk = open_desk({"ab": 0.8})
     desk.check_in("S", "s")
     desk.check_in("A", "a")
     desk.use(Fails(desk.store, "save_answers"))
     with pytest.raises(ConnectionError):
-        now(desk.index.claim([desk.claim("B", "b")]))
+        run_now(desk.index.claim([desk.claim("B", "b")]))
     desk.use(desk._opened, limits=Limits(max_candidates=1))  # and the first candidate is a stranger
     told = desk.check_in("B", "b")
     assert (told.matches, told.degraded) == (("A",), ("candidates_capped",))
@@ -258,7 +259,7 @@ def test_a_crowded_bucket_is_read_in_part_and_the_answer_says_so(open_desk: Open
     assert desk.check_in("D", "d") == told[3]
 
 
-def test_candidates_beyond_the_limit_are_not_looked_at_and_the_answer_says_so(open_desk: OpenDesk) -> None:
+def test_candidates_beyond_the_limit_are_not_compared_and_the_answer_says_so(open_desk: OpenDesk) -> None:
     desk = open_desk(["cz"], limits=Limits(max_candidates=2))
     for name in "ABC":
         desk.check_in(name, name.lower())
@@ -269,7 +270,7 @@ def test_candidates_beyond_the_limit_are_not_looked_at_and_the_answer_says_so(op
 # Looking without claiming.
 
 
-def test_a_look_says_what_a_check_in_would_and_leaves_no_trace(open_desk: OpenDesk) -> None:
+def test_a_preview_says_what_a_check_in_would_and_changes_nothing(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab", "be"])
     desk.check_in("A", "a")
     desk.check_in("E", "e")
@@ -283,7 +284,7 @@ def test_a_look_says_what_a_check_in_would_and_leaves_no_trace(open_desk: OpenDe
         before = desk.counts()
 
 
-def test_a_look_at_a_document_that_was_answered_repeats_its_answer(open_desk: OpenDesk) -> None:
+def test_a_preview_of_a_document_that_was_answered_repeats_its_answer(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab", "bc"], index="all")
     first = {name: desk.check_in(name, name.lower()) for name in "ABC"}
     assert {name: desk.check(name, name.lower()) for name in "CBA"} == first
@@ -325,7 +326,7 @@ def test_a_bulk_delete_costs_as_many_calls_as_a_single_one(open_desk: OpenDesk) 
     assert store.calls == {"void_answers": 1}
 
 
-def test_the_steps_may_run_in_an_event_loop_side_by_side(open_desk: OpenDesk) -> None:
+async def test_the_steps_may_run_concurrently_in_an_event_loop(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
     index = Index(
         desk.store, desk.method, desk.profile, desk.limits, new_entry_id=desk.new_entry_id, gather=asyncio.gather
@@ -334,7 +335,5 @@ def test_the_steps_may_run_in_an_event_loop_side_by_side(open_desk: OpenDesk) ->
     async def check_in(claim: Claim) -> Outcome:
         return (await index.claim([claim]))[0]
 
-    async def race() -> list[Outcome]:
-        return await asyncio.gather(*(check_in(desk.claim(name, name.lower())) for name in "AB"))
-
-    assert sorted(outcome.answer.similar for outcome in asyncio.run(race())) == [False, True]
+    outcomes = await asyncio.gather(*(check_in(desk.claim(name, name.lower())) for name in "AB"))
+    assert sorted(outcome.answer.similar for outcome in outcomes) == [False, True]

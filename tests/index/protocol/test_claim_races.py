@@ -41,7 +41,7 @@ def test_two_documents_with_two_crashes_and_a_replay() -> None:
     explore(PAIR, EACH_ONCE[:2], crashes=2, replays=1)
 
 
-def test_two_documents_whose_steps_run_side_by_side_with_two_crashes_and_a_replay() -> None:
+def test_two_documents_whose_steps_run_concurrently_with_two_crashes_and_a_replay() -> None:
     explore(replace(PAIR, **SIDE_BY_SIDE), EACH_ONCE[:2], crashes=2, replays=1)
 
 
@@ -49,7 +49,7 @@ def test_two_documents_that_are_both_kept_with_a_crash_and_a_replay() -> None:
     explore(replace(PAIR, index="all"), EACH_ONCE[:2], crashes=1, replays=1)
 
 
-def test_two_documents_that_are_both_kept_side_by_side_with_a_crash() -> None:
+def test_two_documents_that_are_both_kept_concurrently_with_a_crash() -> None:
     explore(replace(PAIR, index="all", **SIDE_BY_SIDE), EACH_ONCE[:2], crashes=1)
 
 
@@ -64,7 +64,7 @@ def test_three_documents_in_a_row_with_a_crash() -> None:
 
 
 @pytest.mark.timeout(600)
-def test_three_documents_in_a_row_side_by_side_with_a_crash() -> None:
+def test_three_documents_in_a_row_concurrently_with_a_crash() -> None:
     explore(replace(PATH, **SIDE_BY_SIDE), EACH_ONCE, crashes=1)
 
 
@@ -72,7 +72,7 @@ def test_three_documents_in_a_row_that_are_all_kept() -> None:
     explore(replace(PATH, index="all"), EACH_ONCE)
 
 
-def test_three_documents_all_alike_side_by_side() -> None:
+def test_three_documents_all_alike_concurrently() -> None:
     explore(replace(TRIANGLE, **SIDE_BY_SIDE), EACH_ONCE)
 
 
@@ -81,7 +81,7 @@ def test_three_documents_all_alike_with_a_crash() -> None:
     explore(TRIANGLE, EACH_ONCE, crashes=1)
 
 
-def test_a_stranger_in_the_same_bucket_passes_and_disturbs_nobody() -> None:
+def test_a_false_candidate_in_the_same_bucket_passes_and_changes_nothing() -> None:
     explore(STRANGERS, EACH_ONCE)
 
 
@@ -94,11 +94,11 @@ def test_two_documents_with_the_same_content_and_one_alike() -> None:
     explore(ONE_BUCKET, [("a", "a"), ("b", "a"), ("c", "b")])
 
 
-def test_a_document_delivered_to_two_at_once_with_a_crash() -> None:
+def test_a_document_delivered_to_two_workers_at_once_with_a_crash() -> None:
     explore(PAIR, [("a", "a"), ("a", "a")], crashes=1, replays=1)
 
 
-def test_a_document_delivered_to_two_at_once_and_one_alike() -> None:
+def test_a_document_delivered_to_two_workers_at_once_and_one_alike() -> None:
     explore(ONE_BUCKET, [("a", "a"), ("a", "a"), ("b", "b")])
 
 

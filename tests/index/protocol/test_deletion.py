@@ -9,8 +9,9 @@ import pytest
 
 from gate.index.store import NewEntry
 from gate.limits import Limits
+from gate.pipeline import run_now
 from tests.index.bucket_contract import u64
-from tests.index.claim_harness import Before, Fails, OpenDesk, desks, now
+from tests.index.claim_harness import Before, Fails, OpenDesk, desks
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -79,7 +80,7 @@ def test_a_group_whose_first_document_is_deleted_gets_another_even_if_no_match_n
     assert (told.matches, told.group, told.degraded) == (("B",), "B", ())
 
 
-def test_a_document_whose_copy_is_deleted_notices_nothing(open_desk: OpenDesk) -> None:
+def test_a_document_whose_copy_is_deleted_keeps_its_answer(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
     first = desk.check_in("A", "a")
     desk.check_in("B", "b")
@@ -111,7 +112,7 @@ def test_a_shared_entry_is_handed_over_when_its_owner_is_deleted(open_desk: Open
     assert desk.counts() == (0, 0, 0)
 
 
-def test_a_version_does_not_count_once_its_document_inherited_what_it_was_refused_for(open_desk: OpenDesk) -> None:
+def test_a_version_does_not_count_once_its_document_owns_what_it_was_refused_for(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"], index="all")
     desk.check_in("A", "a")
     desk.check_in("X", "a")
@@ -120,17 +121,17 @@ def test_a_version_does_not_count_once_its_document_inherited_what_it_was_refuse
     assert desk.check_in("X", "b").relation == "revision"
 
 
-def test_postings_without_a_record_are_swept_wherever_they_are_met(open_desk: OpenDesk) -> None:
+def test_dangling_postings_are_removed_where_a_claim_finds_them(open_desk: OpenDesk) -> None:
     desk = open_desk()
     litter = desk.new_entry_id(b"gone")
-    now(desk.store.append(u64(1, 2, 9), u64(litter, litter, litter), u64(0, 0, 0)))
+    run_now(desk.store.append(u64(1, 2, 9), u64(litter, litter, litter), u64(0, 0, 0)))
     desk.check("A", "a")
     assert desk.counts()[2] == 3  # looking leaves no trace
     assert desk.check_in("A", "a").candidates == 0
     assert desk.counts()[2] == 1 + 2
 
 
-def test_what_is_left_of_a_deletion_is_cleared_by_whoever_meets_it(open_desk: OpenDesk) -> None:
+def test_a_deletion_that_stopped_is_finished_by_the_next_claim_that_finds_it(open_desk: OpenDesk) -> None:
     desk = open_desk(["ab"])
     desk.check_in("A", "a")
     desk.use(Fails(desk.store, "remove_postings"))
@@ -142,7 +143,7 @@ def test_what_is_left_of_a_deletion_is_cleared_by_whoever_meets_it(open_desk: Op
     assert desk.check_in("A", "a").matches == ("B",)
 
 
-def test_an_answer_from_before_a_delete_is_not_kept_for_a_delivery_after_it(open_desk: OpenDesk) -> None:
+def test_an_answer_from_before_a_delete_is_not_saved_for_a_delivery_after_it(open_desk: OpenDesk) -> None:
     """A is about to be told that it is new. It is deleted, B comes in, and A's second delivery has just enrolled."""
     desk = open_desk(["ab"])
     store = desk.store
@@ -153,7 +154,7 @@ def test_an_answer_from_before_a_delete_is_not_kept_for_a_delivery_after_it(open
         assert desk.check_in("B", "b").relation == "new"
         again = desk.claim("A", "a")
         entry = desk.new_entry_id(again.content)
-        now(store.register_content([NewEntry("A", None, again.content, entry, again.body)]))
+        run_now(store.register_content([NewEntry("A", None, again.content, entry, again.body)]))
 
     desk.use(Before(store, "save_answers", meanwhile))
     assert desk.check_in("A", "a").matches == ("B",)

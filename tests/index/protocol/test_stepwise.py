@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, cast
 
 import pytest
 
+from gate.index.store import Store
 from tests.index.stepwise import Mark, Reply, StepwiseStore, World, answered
-from tests.index.store_contract import Run, StoreContract
-
-T = TypeVar("T")
+from tests.index.store_contract import StoreContract
 
 
-class Alone:
-    """Grants every ask at once; where several are open, the last one first."""
+class UndisturbedStore:
+    """A store whose calls are granted all their asks at once; where several are open, the last one first."""
 
-    def __init__(self) -> None:
-        self.world = World()
+    def __init__(self, store: StepwiseStore) -> None:
+        self._store = store
+        self._world = World()
 
-    def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T:
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        primitive = getattr(self._store, name)
+
+        async def granted(*arguments: Any, **options: Any) -> Any:
+            return self._grant_all(primitive(*arguments, **options))
+
+        return granted
+
+    def _grant_all(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         reply = None
         while True:
             try:
                 place, ask = coroutine.send(reply)[-1]
             except StopIteration as done:
-                value: T = done.value
-                return value
-            self.world, answer = answered(self.world, ask)
+                return done.value
+            self._world, answer = answered(self._world, ask)
             reply = Reply(place, answer)
 
 
 @pytest.fixture
-def run() -> Run:
-    return Alone()
-
-
-@pytest.fixture
-def open_store() -> Callable[[int], StepwiseStore]:
+def open_store() -> Callable[[int], Awaitable[Store]]:
     marks: list[Mark] = []
-    return lambda max_bucket: StepwiseStore(marks, max_bucket=max_bucket)
+
+    async def open_one(max_bucket: int) -> Store:
+        return cast(Store, UndisturbedStore(StepwiseStore(marks, max_bucket=max_bucket)))
+
+    return open_one
 
 
 class TestStepwiseStore(StoreContract):

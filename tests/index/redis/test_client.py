@@ -1,11 +1,14 @@
-"""The link to Redis: what is tried again, for how long, by how many at once, and who is told of it."""
+"""The client of Redis: what is retried, for how long, by how many at once, and what is observed of it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from itertools import chain, repeat
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from itertools import chain, repeat, takewhile
+from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import exceptions as redis_errors
@@ -25,7 +28,6 @@ from tests.support.servers import (
     redis_with_sentinels,
 )
 
-T = TypeVar("T")
 VIEW = b"view"
 PREFIX = prefixes_of("gate:link@1")[0]
 QUICK = RetryPolicy(
@@ -34,7 +36,7 @@ QUICK = RetryPolicy(
 
 
 class Recording:
-    """A watcher that remembers what it was told."""
+    """An observer that keeps what it was given."""
 
     def __init__(self) -> None:
         self.round_trips: list[str] = []
@@ -64,177 +66,174 @@ def observer() -> Recording:
     return Recording()
 
 
-def over(url: str, use: Callable[[RedisClient], Awaitable[T]], observer: Recording | None = None, **settings: Any) -> T:
-    """What `use` makes of a link to that server."""
-
-    async def used() -> T:
-        redis = RedisSettings(retry=QUICK, **settings)
-        link = RedisClient(make_client(url, redis), calls=redis.connections, retry=QUICK, observer=observer)
-        try:
-            return await use(link)
-        finally:
-            await link.close()
-
-    return asyncio.run(used())
+@asynccontextmanager
+async def connected(url: str, observer: Recording | None = None, **settings: Any) -> AsyncIterator[RedisClient]:
+    """A client of that server."""
+    redis = RedisSettings(retry=QUICK, **settings)
+    client = RedisClient(make_client(url, redis), calls=redis.connections, retry=QUICK, observer=observer)
+    try:
+        yield client
+    finally:
+        await client.close()
 
 
-async def draw(link: RedisClient, view: bytes = VIEW) -> int:
-    [first] = await link.call(DRAW_TICKETS, (view, b"0", 1, 0), [(PREFIX, b"")])
+async def draw(client: RedisClient, view: bytes = VIEW) -> int:
+    [first] = await client.call(DRAW_TICKETS, (view, b"0", 1, 0), [(PREFIX, b"")])
     return int(first)
 
 
 @pytest.mark.redis
-def test_whoever_watches_is_told_of_every_round_trip(server: RedisServer, observer: Recording) -> None:
-    async def twice(link: RedisClient) -> list[int]:
-        return [await draw(link), await draw(link)]
-
-    first, second = over(server.url, twice, observer)
+async def test_every_round_trip_is_observed(server: RedisServer, observer: Recording) -> None:
+    async with connected(server.url, observer) as client:
+        first, second = await draw(client), await draw(client)
     assert first < second
     assert (observer.round_trips, observer.failures, observer.circuits) == (["draw_tickets"] * 2, [], [])
 
 
 @pytest.mark.redis
-def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, observer: Recording) -> None:
+async def test_a_call_whose_connection_was_cut_is_sent_again(server: RedisServer, observer: Recording) -> None:
     with cutting_proxy(server, chain([40, 60], repeat(None))) as url:
-        assert over(url, draw, observer) > 0
+        async with connected(url, observer) as client:
+            assert await draw(client) > 0
     assert observer.failures == [("draw_tickets", "unavailable")] * 2
     assert observer.round_trips == ["draw_tickets"]
     assert not observer.circuits
 
 
 @pytest.mark.redis
-def test_it_is_tried_as_often_as_patience_says_and_no_more(server: RedisServer, observer: Recording) -> None:
-    with cutting_proxy(server, repeat(40)) as url, pytest.raises(Unavailable, match="does not answer"):
-        over(url, draw, observer)
+async def test_a_call_is_retried_as_often_as_the_policy_says_and_no_more(
+    server: RedisServer, observer: Recording
+) -> None:
+    with cutting_proxy(server, repeat(40)) as url:
+        async with connected(url, observer) as client:
+            with pytest.raises(Unavailable, match="does not answer"):
+                await draw(client)
     assert observer.failures == [("draw_tickets", "unavailable")] * (1 + QUICK.retries)
     assert not observer.round_trips
 
 
 @pytest.mark.redis
-def test_a_server_that_stands_still_is_given_up_on_in_time_and_found_again(
+async def test_a_call_to_a_paused_server_times_out_and_a_later_one_succeeds(
     server: RedisServer, observer: Recording
 ) -> None:
-    async def stands_still(link: RedisClient) -> int:
-        await draw(link)
+    async with connected(server.url, observer, timeout_seconds=0.02) as client:
+        await draw(client)
         server.pause()
         try:
             with pytest.raises(Unavailable, match="TimeoutError"):
-                await draw(link)
+                await draw(client)
         finally:
             server.resume()
-        return await draw(link)
-
-    assert over(server.url, stands_still, observer, timeout_seconds=0.02) > 0
+        assert await draw(client) > 0
     assert len(observer.failures) >= 1 + QUICK.retries
 
 
 @pytest.mark.redis
-def test_after_failures_in_a_row_calls_fail_at_once_until_a_rest_is_over(observer: Recording) -> None:
+async def test_after_failures_in_a_row_calls_fail_at_once_until_the_circuit_closes(observer: Recording) -> None:
     with redis_server() as once:
-        url = once.url
-
-        async def come_and_go(link: RedisClient) -> None:
+        async with connected(once.url, observer) as client:
             once.stop()
             for _ in range(QUICK.failures_to_open):
                 with pytest.raises(Unavailable, match="does not answer"):
-                    await draw(link)
+                    await draw(client)
             assert observer.circuits == [CircuitState.OPEN]
             tried = len(observer.failures)
-            with pytest.raises(Unavailable, match="tried again in a moment"):
-                await draw(link)
+            with pytest.raises(Unavailable, match="failed several times in a row"):
+                await draw(client)
             assert len(observer.failures) == tried  # nothing was sent
 
             once.start()
-            with once.client() as client:
-                client.set(PREFIX + b"v", VIEW)
+            with once.client() as library_client:
+                library_client.set(PREFIX + b"v", VIEW)
             await asyncio.sleep(QUICK.open_seconds)
-            assert await draw(link) > 0
+            assert await draw(client) > 0
             assert observer.circuits == [CircuitState.OPEN, CircuitState.CLOSED]
-
-        over(url, come_and_go, observer)
 
 
 @pytest.mark.redis
-def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, observer: Recording) -> None:
-    async def now_and_then(link: RedisClient) -> None:
+async def test_one_failure_between_successes_opens_no_circuit(server: RedisServer, observer: Recording) -> None:
+    async with connected(server.url, observer) as client:
         for _ in range(3 * QUICK.failures_to_open):
             with pytest.raises(Stale):
-                await draw(link, b"another view")
-        assert await draw(link) > 0
-
-    over(server.url, now_and_then, observer)
+                await draw(client, b"another view")
+        assert await draw(client) > 0
     assert observer.failures == [("draw_tickets", "stale")] * 3 * QUICK.failures_to_open
     assert not observer.circuits
 
 
 @pytest.mark.redis
-def test_what_a_server_forgot_it_is_told_again(server: RedisServer, observer: Recording) -> None:
-    async def flush_between(link: RedisClient) -> None:
-        await draw(link)
-        with server.client() as client:
-            client.script_flush()
-        await draw(link)
-
-    over(server.url, flush_between, observer)
+async def test_noscript_is_answered_by_eval(server: RedisServer, observer: Recording) -> None:
+    async with connected(server.url, observer) as client:
+        await draw(client)
+        with server.client() as library_client:
+            library_client.script_flush()
+        await draw(client)
     assert observer.round_trips == ["draw_tickets"] * 2
     assert not observer.failures
 
 
 @pytest.mark.redis
 @pytest.mark.parametrize("kind", ["single", "sentinel", "cluster"])
-def test_more_calls_than_connections_wait_for_their_turn(kind: str, observer: Recording) -> None:
-    async def crowd(link: RedisClient) -> list[int]:
-        return await asyncio.gather(*(draw(link) for _ in range(30)))
-
-    def tickets(url: str, data: RedisServer) -> None:
-        with data.client() as client:
-            before = client.info("stats")["total_connections_received"]
-            drawn = over(url, crowd, observer, connections=2)
+async def test_more_calls_than_connections_wait_for_their_turn(kind: str, observer: Recording) -> None:
+    async def draw_many(url: str, data: RedisServer) -> None:
+        with data.client() as library_client:
+            library_client.set(PREFIX + b"v", VIEW)
+            before = library_client.info("stats")["total_connections_received"]
+            async with connected(url, observer, connections=2) as client:
+                drawn = await asyncio.gather(*(draw(client) for _ in range(30)))
             assert len(set(drawn)) == 30
-            assert client.info("stats")["total_connections_received"] - before < 15  # Sentinels connect now and then
+            received = library_client.info("stats")["total_connections_received"]
+            assert received - before < 15  # Sentinels connect now and then
         assert not observer.failures
 
     if kind == "single":
-        with redis_server() as single, single.client() as client:
-            client.set(PREFIX + b"v", VIEW)
-            tickets(single.url, single)
+        with redis_server() as single:
+            await draw_many(single.url, single)
     elif kind == "sentinel":
-        with redis_with_sentinels() as watched, watched.master.client() as client:
-            client.set(PREFIX + b"v", VIEW)
-            tickets(watched.url, watched.master)
+        with redis_with_sentinels() as watched:
+            await draw_many(watched.url, watched.master)
     else:
-        with redis_cluster(3) as cluster, cluster.servers[0].client() as client:
-            client.set(PREFIX + b"v", VIEW)
-            tickets(cluster.url, cluster.servers[0])
+        with redis_cluster(3) as cluster:
+            await draw_many(cluster.url, cluster.servers[0])
 
 
-def test_a_cluster_that_is_gone_is_unavailable_and_not_a_crash() -> None:
+async def test_a_cluster_that_is_gone_is_unavailable_and_not_a_crash() -> None:
     [port] = free_ports()
-    with pytest.raises(Unavailable):
-        over(f"redis+cluster://127.0.0.1:{port}", draw)
+    async with connected(f"redis+cluster://127.0.0.1:{port}") as client:
+        with pytest.raises(Unavailable):
+            await draw(client)
 
 
 @pytest.mark.redis
-def test_no_sentinel_is_forgotten_where_several_connections_look_for_the_master() -> None:
-    with redis_with_sentinels() as watched, watched.master.client() as client:
-        client.set(PREFIX + b"v", VIEW)
+async def test_no_sentinel_is_dropped_where_several_connections_look_for_the_master() -> None:
+    with redis_with_sentinels() as watched, watched.master.client() as library_client:
+        library_client.set(PREFIX + b"v", VIEW)
         watched.sentinels[0].kill()
-
-        async def crowd(link: RedisClient) -> set[int]:
-            await asyncio.gather(*(draw(link) for _ in range(4)))
-            pool: Any = link.client.connection_pool  # type: ignore[union-attr]
-            return {s.connection_pool.connection_kwargs["port"] for s in pool.sentinel_manager.sentinels}
-
-        assert over(watched.url, crowd) == {sentinel.port for sentinel in watched.sentinels}
+        async with connected(watched.url) as client:
+            await asyncio.gather(*(draw(client) for _ in range(4)))
+            pool: Any = client.client.connection_pool  # type: ignore[union-attr]
+            ports = {s.connection_pool.connection_kwargs["port"] for s in pool.sentinel_manager.sentinels}
+        assert ports == {sentinel.port for sentinel in watched.sentinels}
 
 
 @pytest.mark.redis
-def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
-    asyncio.run(close(make_client(f"redis+sentinel://127.0.0.1:{server.port}/any", RedisSettings())))
+async def test_a_client_that_never_connected_closes(server: RedisServer) -> None:
+    await close(make_client(f"redis+sentinel://127.0.0.1:{server.port}/any", RedisSettings()))
 
 
-def test_every_script_says_what_it_takes_and_returns() -> None:
-    assert load_script("draw_tickets").source.count("-- Returns") == 2  # of the frame, and of the script
+SCRIPTS = sorted(path.stem for path in Path(str(files("gate.index.redis").joinpath("lua"))).glob("*.lua"))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_header_of_every_script_lists_what_it_takes_and_returns(name: str) -> None:
+    source = files("gate.index.redis").joinpath("lua", f"{name}.lua").read_text()
+    header = list(takewhile(lambda line: line.startswith("--"), source.splitlines()))
+    for part in ("KEYS", "ARGV", "Returns"):
+        assert any(line.startswith(f"-- {part}") for line in header), part
+
+
+def test_an_operation_runs_in_the_frame_of_all_scripts() -> None:
+    assert load_script("draw_tickets").source.count("-- Returns") == 2  # of the frame, and of the operation
 
 
 @pytest.mark.parametrize(
@@ -263,11 +262,11 @@ def test_every_script_says_what_it_takes_and_returns() -> None:
         (redis_errors.ResponseError("wrong number of arguments"), redis_errors.ResponseError),  # a bug
     ],
 )
-def test_each_error_of_the_library_has_its_place_in_the_tree(error: Exception, kind: type[Exception]) -> None:
+def test_each_error_of_the_library_becomes_one_of_the_gates(error: Exception, kind: type[Exception]) -> None:
     assert type(translate_error(error)) is kind
 
 
-def test_no_word_of_a_servers_answer_is_repeated() -> None:
-    told = translate_error(redis_errors.ResponseError("MISCONF while writing document-17"))
-    assert "document-17" not in str(told)
-    assert "MISCONF" in str(told)
+def test_no_text_of_a_servers_error_is_repeated() -> None:
+    error = translate_error(redis_errors.ResponseError("MISCONF while writing document-17"))
+    assert "document-17" not in str(error)
+    assert "MISCONF" in str(error)

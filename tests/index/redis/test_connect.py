@@ -308,7 +308,7 @@ class TestMeaning:
         with pytest.raises(ConfigError, match="or its secret changed"):
             Gate(chosen, index=server.url, secret=SECRET.encode())
 
-    def test_a_key_of_somebody_else_in_the_place_of_an_index_is_left_alone(self, server: RedisServer) -> None:
+    def test_a_key_of_another_program_in_the_place_of_an_index_is_left_alone(self, server: RedisServer) -> None:
         chosen = profile()
         with open_gate(server.url, chosen), server.client() as client:
             views = cast("list[bytes]", client.keys(f"gate:{chosen.ref}:*:v"))

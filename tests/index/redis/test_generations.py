@@ -95,7 +95,7 @@ def fields_of(server: RedisServer, name: str, generation: str) -> int:
         return sum(int(client.execute_command("HLEN", key)) for key in keys)
 
 
-def test_what_was_known_before_a_rotation_is_known_after_it(server: RedisServer, name: str, gate: Gate) -> None:
+def test_documents_from_before_a_rotation_are_found_after_it(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(1)])
     rotated(server, name)
     [verdict] = gate.check_in([document(1, "copy")])
@@ -114,7 +114,7 @@ def test_what_was_known_before_a_rotation_is_known_after_it(server: RedisServer,
     ],
     ids=["check", "similar", "similar_to", "explain", "delete"],
 )
-def test_whatever_is_asked_across_a_rotation_is_answered(
+def test_every_call_across_a_rotation_succeeds(
     server: RedisServer, name: str, gate: Gate, ask: Callable[[Gate], bool]
 ) -> None:
     gate.check_in([document(1)])
@@ -122,7 +122,7 @@ def test_whatever_is_asked_across_a_rotation_is_answered(
     assert ask(gate)
 
 
-def test_a_delete_that_is_begun_again_still_knows_whom_it_let_go(
+def test_a_repeated_delete_still_reports_the_documents_it_deleted(
     server: RedisServer, name: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate.check_in([document(1)])
@@ -286,7 +286,7 @@ def test_of_copies_that_race_with_rotations_one_passes(server: RedisServer, name
     assert [a + b for a, b in zip(passed["a"], passed["b"], strict=True)] == [1] * 200
 
 
-def test_info_tells_of_every_part(server: RedisServer, name: str, gate: Gate) -> None:
+def test_info_has_every_part(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(n) for n in range(30)])
     told = gate.info()
     assert told["documents"] == told["entries"] == 30
@@ -296,18 +296,16 @@ def test_info_tells_of_every_part(server: RedisServer, name: str, gate: Gate) ->
     assert min(told[part] for part in told if part.startswith("bytes_")) > 0
 
 
-def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, gate: Gate) -> None:
-    async def views_of() -> set[bytes]:
-        client = Redis.from_url(server.url)
-        prefixes = prefixes_of(f"gate:{name}@1")
-        try:
-            await client.set(prefixes[3] + b"v", msgspec.json.encode(View(1, "d", "0", epoch=-1)))
-            await current_view(client, prefixes)
-            return {await client.get(prefix + b"v") or b"" for prefix in prefixes}  # type: ignore[misc]
-        finally:
-            await client.aclose()
-
-    assert len(asyncio.run(views_of())) == 1
+async def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, gate: Gate) -> None:
+    client = Redis.from_url(server.url)
+    prefixes = prefixes_of(f"gate:{name}@1")
+    try:
+        await client.set(prefixes[3] + b"v", msgspec.json.encode(View(1, "d", "0", epoch=-1)))
+        await current_view(client, prefixes)
+        views = {await client.get(prefix + b"v") or b"" for prefix in prefixes}
+    finally:
+        await client.aclose()
+    assert len(views) == 1
 
 
 def test_a_generation_that_is_older_than_the_window_is_followed_by_the_next(server: RedisServer, name: str) -> None:

@@ -5,7 +5,6 @@ The long form, with what each fault costs: `python -m load.redis_faults`.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Iterator
 from itertools import chain, count, repeat
@@ -207,33 +206,31 @@ class TestTickets:
 
 class TestLog:
     @pytest.mark.parametrize("later", [1, 2, 3])
-    def test_what_stands_where_lost_appends_stood_is_read(self, server: RedisServer, later: int) -> None:
-        """Whoever read before a failover reads on after it: others may have appended in the place of what it lost."""
+    async def test_appends_in_the_place_of_lost_ones_are_read(self, server: RedisServer, later: int) -> None:
+        """A process that read before a failover reads on after it: others may have appended in the place of what it
+        lost."""
         ref = f"log-{next(NUMBERS)}@1"
         key, prefix = np.array([(1 << 32) + 1], np.uint64), prefixes_of(f"gate:{ref}")[1]
 
         def number(n: int) -> Keys:
             return np.array([n], np.uint64)
 
-        async def lose_and_append() -> set[int]:
-            store = await open_store(server.url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=100)
-            try:
-                for entry in (1, 2, 3):
-                    await store.append(key, number(entry), number(0))
-                mark = (await store.read(key)).mark
-                with server.client() as client:
-                    for _ in range(2):
-                        client.rpop(prefix.decode() + "l")
-                    buckets, name = prefix.decode() + "0b", "\1\0\0\1"
-                    client.hset(buckets, name, (client.hget(buckets, name) or b"")[:16])
-                for entry in range(10, 10 + later):
-                    await store.append(key, number(entry), number(0))
-                postings = await store.read(key, since=mark)
-                return set(postings.entries.tolist())
-            finally:
-                await store.close()
-
-        assert set(range(10, 10 + later)) <= asyncio.run(lose_and_append())
+        store = await open_store(server.url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=100)
+        try:
+            for entry in (1, 2, 3):
+                await store.append(key, number(entry), number(0))
+            mark = (await store.read(key)).mark
+            with server.client() as client:
+                for _ in range(2):
+                    client.rpop(prefix.decode() + "l")
+                buckets, name = prefix.decode() + "0b", "\1\0\0\1"
+                client.hset(buckets, name, (client.hget(buckets, name) or b"")[:16])
+            for entry in range(10, 10 + later):
+                await store.append(key, number(entry), number(0))
+            postings = await store.read(key, since=mark)
+        finally:
+            await store.close()
+        assert set(range(10, 10 + later)) <= set(postings.entries.tolist())
 
 
 class TestReplicas:

@@ -47,7 +47,7 @@ def audited(gate: Gate, *, fix: bool = False, pause: Callable[[], None] = lambda
     return gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=fix, pause=wait))
 
 
-def mended(gate: Gate) -> dict[Fault, int]:
+def repaired(gate: Gate) -> dict[Fault, int]:
     """Find, mend, and find no more: what there was."""
     found = audited(gate)
     assert found.left == found.found.total() > 0
@@ -78,7 +78,7 @@ def test_a_posting_that_is_missing_is_appended_again(gate: Gate) -> None:
     gate.with_store(lambda store: store.remove_postings(keys, entries))
     [missed] = gate.preview([NEAR])
     assert not missed.similar
-    assert mended(gate) == {Fault.UNLISTED: 1}
+    assert repaired(gate) == {Fault.UNLISTED: 1}
     [met] = gate.check_in([NEAR])
     assert (met.similar, met.group) == (True, "lighthouse-0")
 
@@ -86,7 +86,7 @@ def test_a_posting_that_is_missing_is_appended_again(gate: Gate) -> None:
 def test_one_missing_posting_of_many_is_found(gate: Gate) -> None:
     keys, entries, _ = postings_of(gate.method, [record_of(gate, "bread")])
     gate.with_store(lambda store: store.remove_postings(keys[-1:], entries[-1:]))
-    assert mended(gate) == {Fault.UNLISTED: 1}
+    assert repaired(gate) == {Fault.UNLISTED: 1}
 
 
 def test_a_posting_that_a_crowded_bucket_hides_is_not_missing(place: tuple[str, str], tmp_path: Path) -> None:
@@ -113,22 +113,22 @@ async def _itself(store: ScannableStore) -> ScannableStore:
     return store
 
 
-def test_postings_of_nobody_are_withdrawn(gate: Gate) -> None:
+def test_postings_of_no_entry_are_removed(gate: Gate) -> None:
     nobody = record_of(gate, "bread").entry ^ 1
     gate.with_store(lambda store: store.append(u64(5, 1 << 32), u64(nobody, nobody), u64(1, 2)))
-    assert mended(gate) == {Fault.ORPHANED: 2}
+    assert repaired(gate) == {Fault.ORPHANED: 2}
 
 
-def test_a_posting_in_a_bucket_that_is_not_its_entrys_is_withdrawn(gate: Gate) -> None:
+def test_a_posting_in_a_bucket_that_is_not_its_entrys_is_removed(gate: Gate) -> None:
     record = record_of(gate, "bread")
     keys, *_ = postings_of(gate.method, [record])
     wrong = next(key for key in range(99) if key not in keys.tolist())
     gate.with_store(lambda store: store.append(u64(wrong), u64(record.entry), u64(0)))
-    assert mended(gate) == {Fault.MISPLACED: 1}
+    assert repaired(gate) == {Fault.MISPLACED: 1}
     assert gate.preview([CheckIn(document_id="x", text=corpus()[3].text)])[0].group == "bread"
 
 
-def test_postings_of_a_refused_copy_are_withdrawn(gate: Gate) -> None:
+def test_postings_of_a_refused_copy_are_removed(gate: Gate) -> None:
     copy = record_of(gate, "lighthouse-1")
     assert copy.duplicate_of
     keys, entries, tags = postings_of(gate.method, [copy])
@@ -148,7 +148,7 @@ def test_a_document_that_passed_and_lost_its_entry_is_judged_anew(gate: Gate) ->
     record = record_of(gate, "lighthouse-0")
     gate.with_store(lambda store: store.mark_dead([record.entry]))
     gate.with_store(lambda store: store.delete_records([record.entry]))
-    found = mended(gate)
+    found = repaired(gate)
     assert found == {Fault.LOST: 1, Fault.ORPHANED: len(postings_of(gate.method, [record])[0])}
     assert audited(gate).notes[Note.FREED] == 1  # the near copy is a copy of nothing, until it comes again
     [first, second, _] = gate.check_in(corpus()[:3])
@@ -160,17 +160,17 @@ def test_a_deletion_that_stopped_half_way_is_finished(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
     gate.with_store(lambda store: store.void_answers(["lighthouse-0"]))
     gate.with_store(lambda store: store.remove_holders([(record.entry, "lighthouse-0")]))
-    assert mended(gate) == {Fault.UNFINISHED: 1}
+    assert repaired(gate) == {Fault.UNFINISHED: 1}
     assert gate.with_store(lambda store: store.records([record.entry])) == [None]
     keys, *_ = postings_of(gate.method, [record])
     left = gate.with_store(lambda store: store.read(keys))
     assert record.entry not in left.entries.tolist()
 
 
-def test_a_document_that_forgot_what_it_holds_is_told(gate: Gate) -> None:
+def test_a_content_that_its_documents_record_lacks_is_added_again(gate: Gate) -> None:
     [held] = gate.with_store(lambda store: store.documents(["lighthouse-0"]))
     gate.with_store(lambda store: store.remove_contents([("lighthouse-0", held)]))
-    assert mended(gate) == {Fault.UNHELD: 1}
+    assert repaired(gate) == {Fault.UNHELD: 1}
     record = record_of(gate, "lighthouse-0")
     assert gate.with_store(lambda store: store.documents(["lighthouse-0"])) == [
         (HeldContent(record.content, None, None, record.entry),)
@@ -181,7 +181,7 @@ def test_a_document_that_forgot_what_it_holds_is_told(gate: Gate) -> None:
     assert audited(gate).found == {}
 
 
-def test_a_body_that_is_not_whole_takes_its_entry_out(gate: Gate) -> None:
+def test_an_entry_with_a_truncated_body_is_removed(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
     store: ScannableStore = gate.with_store(_itself)
     if isinstance(store, MemoryStore):
@@ -194,7 +194,7 @@ def test_a_body_that_is_not_whole_takes_its_entry_out(gate: Gate) -> None:
         key = store.shards.prefixes[int(shards_of_entries(np.array([record.entry], np.uint64))[0])] + b"0r"
         cut = encode_record(record._replace(body=record.body[:-1]))
         assert gate.with_store(lambda _: _replaced(store, key, name, cut))
-    found = mended(gate)
+    found = repaired(gate)
     assert found == {Fault.BROKEN: 1, Fault.LOST: 1, Fault.ORPHANED: len(postings_of(gate.method, [record])[0])}
     assert gate.check_in(corpus()[:1])[0].relation is Relation.NEW
 
@@ -205,12 +205,12 @@ async def _replaced(store: RedisStore, key: bytes, field: bytes, value: bytes) -
 
 
 @pytest.mark.parametrize("place", [("sqlite", "")])
-def test_a_record_that_vanished_from_a_file_leaves_no_content_that_leads_nowhere(gate: Gate) -> None:
+def test_a_content_whose_record_is_missing_from_a_file_is_removed(gate: Gate) -> None:
     store: ScannableStore = gate.with_store(_itself)
     assert isinstance(store, SqliteStore)
     record = record_of(gate, "lighthouse-0")
     store._connection.execute("DELETE FROM entries WHERE content = ?", (record.content,))
-    found = mended(gate)
+    found = repaired(gate)
     assert found == {
         Fault.UNFINISHED: 1,
         Fault.LOST: 1,
@@ -220,17 +220,17 @@ def test_a_record_that_vanished_from_a_file_leaves_no_content_that_leads_nowhere
 
 
 @pytest.mark.parametrize("place", [("sqlite", "")])
-def test_a_content_leads_to_its_entry_again(gate: Gate) -> None:
+def test_a_content_points_to_its_entry_again(gate: Gate) -> None:
     store: ScannableStore = gate.with_store(_itself)
     assert isinstance(store, SqliteStore)
     record = record_of(gate, "lighthouse-0")
     store._connection.execute("DELETE FROM contents WHERE content = ?", (record.content,))
-    assert mended(gate) == {Fault.UNREACHABLE: 1}
+    assert repaired(gate) == {Fault.UNREACHABLE: 1}
     assert record_of(gate, "lighthouse-0") == record
 
 
 @pytest.mark.parametrize("place", [("sqlite", "")])
-def test_of_two_entries_of_one_content_the_one_it_leads_to_stays(gate: Gate) -> None:
+def test_of_two_entries_of_one_content_the_one_it_points_to_stays(gate: Gate) -> None:
     store: ScannableStore = gate.with_store(_itself)
     assert isinstance(store, SqliteStore)
     first = record_of(gate, "lighthouse-0")
@@ -238,11 +238,11 @@ def test_of_two_entries_of_one_content_the_one_it_leads_to_stays(gate: Gate) -> 
     gate.check_in([CheckIn(document_id="thief", text=LIGHTHOUSE)])
     second = record_of(gate, "thief")
     assert second.entry != first.entry
-    assert set(mended(gate)) >= {Fault.UNREACHABLE, Fault.LOST}
+    assert set(repaired(gate)) >= {Fault.UNREACHABLE, Fault.LOST}
     assert gate.with_store(lambda store: store.records([first.entry, second.entry])) == [None, second]
 
 
-def test_tickets_that_fell_back_rise_again(gate: Gate) -> None:
+def test_a_ticket_counter_that_fell_back_rises_again(gate: Gate) -> None:
     store: ScannableStore = gate.with_store(_itself)
     if isinstance(store, MemoryStore):
         store._tickets = 1
@@ -251,7 +251,7 @@ def test_tickets_that_fell_back_rise_again(gate: Gate) -> None:
     else:
         assert audited(gate).found == {}  # they follow the server's clock
         return
-    assert mended(gate) == {Fault.TICKETS: 1}
+    assert repaired(gate) == {Fault.TICKETS: 1}
     highest = max(record_of(gate, f"s5-{n}").ticket for n in range(20))
     assert gate.with_store(lambda store: store.draw(1)) > highest
 
@@ -264,7 +264,7 @@ def test_versions_that_later_ones_replaced_are_not_lost(place: tuple[str, str], 
         [entry] = gate.with_store(lambda store: store.contents([record.content]))
         gate.with_store(lambda store: store.mark_dead([entry or 0]))
         gate.with_store(lambda store: store.delete_records([entry or 0]))
-        assert mended(gate)[Fault.LOST] == 1
+        assert repaired(gate)[Fault.LOST] == 1
 
 
 def test_an_index_that_keeps_copies_too_is_whole(place: tuple[str, str], tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_an_index_that_keeps_copies_too_is_whole(place: tuple[str, str], tmp_pat
         assert audited(gate).found == {}
 
 
-def test_what_was_begun_and_not_finished_is_told_and_no_fault(gate: Gate) -> None:
+def test_a_claim_that_was_not_finished_is_noted_and_no_fault(gate: Gate) -> None:
     claim = gate.signer.sign([NEAR]).claims[0]
     entry = int.from_bytes(claim.content[:4], "big") << 32 | 7
     gate.with_store(lambda store: store.register_content([NewEntry("near", None, claim.content, entry, claim.body)]))
@@ -284,7 +284,7 @@ def test_what_was_begun_and_not_finished_is_told_and_no_fault(gate: Gate) -> Non
     assert gate.check_in([NEAR])[0].group == "lighthouse-0"
 
 
-def test_what_heals_before_the_second_look_is_no_fault(gate: Gate) -> None:
+def test_a_fault_that_is_gone_at_the_second_check_is_none(gate: Gate) -> None:
     record = record_of(gate, "lighthouse-0")
     keys, entries, tags = postings_of(gate.method, [record])
     gate.with_store(lambda store: store.void_answers(["bread"]))
@@ -306,7 +306,7 @@ def test_what_heals_before_the_second_look_is_no_fault(gate: Gate) -> None:
     assert (looked, dict(report.found)) == ([1], {})
 
 
-def test_examples_name_what_was_found(gate: Gate) -> None:
+def test_examples_name_the_document_and_its_content(gate: Gate) -> None:
     [held] = gate.with_store(lambda store: store.documents(["bread"]))
     gate.with_store(lambda store: store.remove_contents([("bread", held[:1])]))
     report = audited(gate)
@@ -315,7 +315,7 @@ def test_examples_name_what_was_found(gate: Gate) -> None:
     assert held[0].content.hex() in example
 
 
-def test_beside_working_gates_nothing_is_called_a_fault_and_no_verdict_changes(
+def test_beside_working_gates_no_fault_is_reported_and_no_verdict_changes(
     place: tuple[str, str], tmp_path: Path
 ) -> None:
     profile = profile_of()
@@ -350,7 +350,7 @@ def test_beside_working_gates_nothing_is_called_a_fault_and_no_verdict_changes(
         assert [again[verdict.document_id] for verdict in answers] == answers
 
 
-@pytest.mark.parametrize("place", ["redis"], indirect=True)
+@pytest.mark.parametrize("place", [pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
 def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[str, str], tmp_path: Path) -> None:
     profile = profile_of()
     looked: list[str] = []

@@ -169,7 +169,7 @@ def test_the_steps_come_in_between() -> None:
     assert steps > 8
 
 
-def test_an_entry_that_is_deleted_while_it_is_mended_leaves_nothing_behind() -> None:
+def test_an_entry_that_is_deleted_while_it_is_repaired_leaves_nothing_behind() -> None:
     world = World("originals")
     finished(world.check_in("a"))
     [record] = world.store._records.values()

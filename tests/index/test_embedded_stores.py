@@ -1,4 +1,4 @@
-"""The embedded backends keep the contract, agree with each other, never suspend, and may be shared by threads."""
+"""The embedded backends agree with each other, never suspend, and may be shared by threads."""
 
 from __future__ import annotations
 
@@ -17,24 +17,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gate.index.memory.store import MemoryStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import AnswerUpdate, HeldContent, NewEntry, Postings, Registration, Store
-from tests.index.store_contract import OpenStore, StoreContract, by_key, entered, u64, wish
+from gate.pipeline import run_now
+from tests.index.store_contract import by_key, entered, new_entry, u64
 
 T = TypeVar("T")
 Embedded = MemoryStore | SqliteStore
-
-
-def now(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    raise AssertionError("an embedded store suspended")
+OpenEmbedded = Callable[[int], Embedded]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[int], Embedded]]:
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenEmbedded]:
     opened: list[Embedded] = []
 
     def open_one(max_bucket: int = 4096) -> Embedded:
@@ -48,54 +40,54 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
 
     yield open_one
     for store in opened:
-        now(store.close())
+        run_now(store.close())
 
 
-class TestEmbeddedStores(StoreContract):
-    """Memory and SQLite keep the contract of every backend."""
-
-
-def test_an_embedded_store_never_suspends(open_store: OpenStore) -> None:
+def test_an_embedded_store_never_suspends(open_store: OpenEmbedded) -> None:
     store = open_store(4096)
-    [state] = now(store.register_content([wish(entry=1)]))
-    now(store.append(u64(1), u64(1), u64(1)))
-    now(store.register([Registration(1, ticket=now(store.draw(1)))]))
-    now(store.save_answers([AnswerUpdate("d1", entered(state).content, b"")]))
-    assert by_key(now(store.read(u64(1)))) == [[(1, 1)]]
+    [state] = run_now(store.register_content([new_entry(entry=1)]))
+    run_now(store.append(u64(1), u64(1), u64(1)))
+    run_now(store.register([Registration(1, ticket=run_now(store.draw(1)))]))
+    run_now(store.save_answers([AnswerUpdate("d1", entered(state).content, b"")]))
+    assert by_key(run_now(store.read(u64(1)))) == [[(1, 1)]]
 
 
-def test_info_counts_what_is_there(open_store: Callable[[int], Embedded]) -> None:
+def test_info_counts_what_is_there(open_store: OpenEmbedded) -> None:
     store = open_store(4096)
     names = ["documents", "contents", "entries", "postings", "buckets", "largest_bucket", "tickets"]
-    assert [now(store.info())[name] for name in names] == [0] * 7
-    now(
+    assert [run_now(store.info())[name] for name in names] == [0] * 7
+    run_now(
         store.register_content(
-            [wish("d1", b"1" * 16, entry=1), wish("d1", b"2" * 16, entry=2), wish("d2", b"1" * 16, entry=3)]
+            [
+                new_entry("d1", b"1" * 16, entry=1),
+                new_entry("d1", b"2" * 16, entry=2),
+                new_entry("d2", b"1" * 16, entry=3),
+            ]
         )
     )
-    now(store.append(u64(5, 5, 6), u64(1, 2, 1), u64(0, 0, 0)))
-    now(store.draw(4))
-    info = now(store.info())
+    run_now(store.append(u64(5, 5, 6), u64(1, 2, 1), u64(0, 0, 0)))
+    run_now(store.draw(4))
+    info = run_now(store.info())
     assert [info[name] for name in names] == [2, 2, 2, 3, 2, 2, 4]
     assert all(size > 0 for name, size in info.items() if name.startswith("bytes_"))
 
 
-def test_of_threads_that_race_for_one_content_one_wins_and_all_know_it(open_store: OpenStore) -> None:
+def test_of_threads_that_race_for_one_content_one_wins_and_all_get_its_entry(open_store: OpenEmbedded) -> None:
     store = open_store(4096)
     contents = [bytes([n]) * 16 for n in range(20)]
 
     def enter(worker: int) -> tuple[list[int], int]:
-        wishes = [wish(f"d{worker}", content, entry=100 * worker + n) for n, content in enumerate(contents, 1)]
-        states = now(store.register_content(wishes))
+        wishes = [new_entry(f"d{worker}", content, entry=100 * worker + n) for n, content in enumerate(contents, 1)]
+        states = run_now(store.register_content(wishes))
         for n in range(1, 21):
-            now(store.append(u64(5, n + 10), u64(100 * worker + n, 7), u64(0, 0)))
-        return [entered(state).entry for state in states], now(store.draw(3))
+            run_now(store.append(u64(5, n + 10), u64(100 * worker + n, 7), u64(0, 0)))
+        return [entered(state).entry for state in states], run_now(store.draw(3))
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(enter, range(1, 9)))
     assert len({tuple(entries) for entries, _ in outcomes}) == 1
     assert sorted(ticket for _, ticket in outcomes) == list(range(1, 25, 3))
-    shared, *others = by_key(now(store.read(u64(5, *range(11, 31)))))
+    shared, *others = by_key(run_now(store.read(u64(5, *range(11, 31)))))
     assert len(shared) == len(set(shared)) == 8 * 20
     assert others == [[(7, 0)]] * 20
 
@@ -109,7 +101,7 @@ issued = st.integers(0, 12)  # which of the entries that were issued so far
 
 
 class Agreement(RuleBasedStateMachine):
-    """Whatever is done to both, memory and SQLite answer the same."""
+    """Memory and SQLite return the same, whatever is done to both."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,15 +109,15 @@ class Agreement(RuleBasedStateMachine):
         path = Path(self.folder.name) / "index.gate"
         self.memory = MemoryStore(MAX_BUCKET)
         self.sqlite = SqliteStore(path, digest="d", profile_ref="p@1", max_bucket=MAX_BUCKET)
-        self.entries: list[int] = [5]  # one that nobody enrols
+        self.entries: list[int] = [5]  # one that is never registered
         self.marks: list[tuple[int, int]] = []
 
     def teardown(self) -> None:
-        now(self.sqlite.close())
+        run_now(self.sqlite.close())
         self.folder.cleanup()
 
     def both(self, ask: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-        left, right = now(ask(self.memory)), now(ask(self.sqlite))
+        left, right = run_now(ask(self.memory)), run_now(ask(self.sqlite))
         assert left == right
         return left
 
@@ -154,7 +146,7 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(asked=st.lists(keys, max_size=4))
     def read(self, asked: list[int]) -> None:
-        left, right = now(self.memory.read(u64(*asked))), now(self.sqlite.read(u64(*asked)))
+        left, right = run_now(self.memory.read(u64(*asked))), run_now(self.sqlite.read(u64(*asked)))
         assert by_key(left) == by_key(right)
         assert left.capped.tolist() == right.capped.tolist()
         self.marks.append((left.mark, right.mark))
@@ -163,8 +155,8 @@ class Agreement(RuleBasedStateMachine):
     @rule(asked=st.lists(keys, max_size=4), which=st.integers(0, 100))
     def read_since(self, asked: list[int], which: int) -> None:
         left_mark, right_mark = self.marks[which % len(self.marks)]
-        left = now(self.memory.read(u64(*asked), since=left_mark))
-        right = now(self.sqlite.read(u64(*asked), since=right_mark))
+        left = run_now(self.memory.read(u64(*asked), since=left_mark))
+        right = run_now(self.sqlite.read(u64(*asked), since=right_mark))
         whole = by_key(_uncapped(self.sqlite, asked))
         for mine, exact, everything, capped in zip(by_key(left), by_key(right), whole, left.capped, strict=True):
             assert set(exact) <= set(mine) or capped
@@ -212,7 +204,7 @@ class Agreement(RuleBasedStateMachine):
         self.both(lambda store: store.records(self.entries))
         self.both(lambda store: store.contents([bytes([n]) * 16 for n in range(4)]))
         self.both(lambda store: store.documents(["a", "b", "c"]))
-        left, right = now(self.memory.info()), now(self.sqlite.info())
+        left, right = run_now(self.memory.info()), run_now(self.sqlite.info())
         assert {n: v for n, v in left.items() if "bytes" not in n} == {
             n: v for n, v in right.items() if "bytes" not in n
         }
@@ -221,9 +213,9 @@ class Agreement(RuleBasedStateMachine):
 def _uncapped(store: SqliteStore, asked: list[int]) -> Postings:
     wide = SqliteStore(store.path, digest="d", profile_ref="p@1", max_bucket=1_000_000)
     try:
-        return now(wide.read(np.array(asked, np.uint64)))
+        return run_now(wide.read(np.array(asked, np.uint64)))
     finally:
-        now(wide.close())
+        run_now(wide.close())
 
 
 Agreement.TestCase.settings = settings(max_examples=40, stateful_step_count=30)

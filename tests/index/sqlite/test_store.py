@@ -8,9 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +18,8 @@ import pytest
 from gate.errors import ConfigError, Unavailable
 from gate.index.sqlite.store import FORMAT, SqliteStore
 from gate.index.store import AnswerUpdate, NewEntry, Registration
+from tests.index.store_contract import StoreContract
 
-T = TypeVar("T")
 POSTINGS = 5
 
 # What a worker does with each document, a line printed after each acknowledged step.
@@ -28,12 +28,7 @@ import sys
 import numpy as np
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import NewEntry, AnswerUpdate, Registration
-
-def now(coroutine):
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
+from gate.pipeline import run_now as now
 
 path, worker, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 store = SqliteStore(path, digest="d", profile_ref="p@1")
@@ -41,7 +36,7 @@ print("open", flush=True)
 for n in range(count):
     content, entry = n.to_bytes(16, "big"), worker * 1_000_000 + n + 1
     [state] = now(store.register_content([NewEntry(f"d{worker}-{n}", None, content, entry, content * 8)]))
-    print("enrolled", n, state.record.entry, flush=True)
+    print("entered", n, state.record.entry, flush=True)
     keys = np.arange(5, dtype=np.uint64) + np.uint64(n % 100 * 5)
     now(store.append(keys, np.full(5, entry, np.uint64), keys))
     print("appended", n, entry, flush=True)
@@ -50,25 +45,16 @@ for n in range(count):
     [record] = now(store.register([Registration(state.record.entry, ticket=ticket)]))
     print("registered", n, record.ticket, flush=True)
     now(store.save_answers([AnswerUpdate(f"d{worker}-{n}", content, b"answer" * 50)]))
-    print("remembered", n, 0, flush=True)
+    print("saved", n, 0, flush=True)
 now(store.close())
 """
-
-
-def now(coroutine: Coroutine[Any, Any, T]) -> T:
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    raise AssertionError("an embedded store suspended")
 
 
 def opened(path: Path, *, digest: str = "d", profile_ref: str = "p@1", busy_milliseconds: int = 10_000) -> SqliteStore:
     return SqliteStore(path, digest=digest, profile_ref=profile_ref, busy_milliseconds=busy_milliseconds)
 
 
-def wish(number: int) -> NewEntry:
+def new_entry(number: int) -> NewEntry:
     return NewEntry(f"d{number}", "v", number.to_bytes(16, "big"), number, b"body")
 
 
@@ -77,42 +63,46 @@ def worker(path: Path, number: int, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+class TestSqliteStore(StoreContract):
+    """A file."""
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "index.gate"
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
     store = opened(path)
     yield store
-    now(store.close())
+    await store.close()
 
 
 # It outlives its processes.
 
 
-def test_an_index_that_is_opened_again_holds_what_it_held(path: Path) -> None:
+async def test_an_index_that_is_opened_again_holds_what_it_held(path: Path) -> None:
     store = opened(path)
-    [before] = now(store.register_content([wish(1)]))
-    now(store.append(np.array([5], np.uint64), np.array([1], np.uint64), np.array([9], np.uint64)))
-    drawn = now(store.draw(10))
-    now(store.close())
+    [before] = await store.register_content([new_entry(1)])
+    await store.append(np.array([5], np.uint64), np.array([1], np.uint64), np.array([9], np.uint64))
+    drawn = await store.draw(10)
+    await store.close()
 
     store = opened(path)
-    assert now(store.records([1])) == [before.record]
-    assert now(store.read(np.array([5], np.uint64))).tags.tolist() == [9]
-    assert now(store.draw(1)) == drawn + 10
-    now(store.close())
+    assert await store.records([1]) == [before.record]
+    assert (await store.read(np.array([5], np.uint64))).tags.tolist() == [9]
+    assert await store.draw(1) == drawn + 10
+    await store.close()
 
 
-def test_closing_twice_is_harmless(path: Path) -> None:
+async def test_closing_twice_is_harmless(path: Path) -> None:
     store = opened(path)
-    now(store.close())
-    now(store.close())
+    await store.close()
+    await store.close()
 
 
-def test_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged(path: Path) -> None:
+async def test_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged(path: Path) -> None:
     randomness = random.Random(20)
     for number in range(1, 9):
         process = worker(path, number, 100_000)
@@ -126,58 +116,58 @@ def test_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged(path:
             del lines[-1]
 
         store = opened(path)
-        _assert_acknowledged(store, number, [line.split() for line in lines[1:]])
-        _assert_whole(store, number)
-        now(store.close())
+        await _assert_acknowledged(store, number, [line.split() for line in lines[1:]])
+        await _assert_whole(store, number)
+        await store.close()
         with sqlite3.connect(path) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         connection.close()
 
 
-def _assert_acknowledged(store: SqliteStore, number: int, lines: list[list[str]]) -> None:
+async def _assert_acknowledged(store: SqliteStore, number: int, lines: list[list[str]]) -> None:
     tickets = [int(value) for step, _, value in lines if step == "drew"]
     assert tickets == sorted(set(tickets))
-    assert now(store.draw(1)) > max(tickets, default=0)
+    assert await store.draw(1) > max(tickets, default=0)
     for step, n, value in lines:
         content = int(n).to_bytes(16, "big")
-        [entry] = now(store.contents([content]))
-        [record] = now(store.records([entry or 0]))
+        [entry] = await store.contents([content])
+        [record] = await store.records([entry or 0])
         assert record is not None
-        [held] = now(store.documents([f"d{number}-{n}"]))[0]
+        [held] = (await store.documents([f"d{number}-{n}"]))[0]
         match step:
-            case "enrolled":
+            case "entered":
                 assert entry == int(value)
                 assert held.content == content
             case "appended":
-                assert _postings_of(store, int(n), int(value)) == POSTINGS
+                assert await _postings_of(store, int(n), int(value)) == POSTINGS
             case "registered":
                 assert record.ticket == int(value)
-            case "remembered":
+            case "saved":
                 assert held.answer == b"answer" * 50
 
 
-def _assert_whole(store: SqliteStore, number: int) -> None:
-    """Also what nobody was told of is there entirely or not at all."""
-    total = now(store.info())["contents"]
+async def _assert_whole(store: SqliteStore, number: int) -> None:
+    """Also what was not acknowledged is there entirely or not at all."""
+    total = (await store.info())["contents"]
     for n in range(total):
         content = n.to_bytes(16, "big")
-        [entry] = now(store.contents([content]))
-        [record] = now(store.records([entry or 0]))
+        [entry] = await store.contents([content])
+        [record] = await store.records([entry or 0])
         assert record is not None
         assert (record.content, record.body) == (content, content * 8)
-        assert _postings_of(store, n, number * 1_000_000 + n + 1) in (0, POSTINGS)
-    assert total == now(store.info())["entries"]
+        assert await _postings_of(store, n, number * 1_000_000 + n + 1) in (0, POSTINGS)
+    assert total == (await store.info())["entries"]
 
 
-def _postings_of(store: SqliteStore, n: int, entry: int) -> int:
+async def _postings_of(store: SqliteStore, n: int, entry: int) -> int:
     keys = np.arange(POSTINGS, dtype=np.uint64) + np.uint64(n % 100 * POSTINGS)
-    return int((now(store.read(keys)).entries == entry).sum())
+    return int(((await store.read(keys)).entries == entry).sum())
 
 
 # Several processes share it.
 
 
-def test_processes_that_create_and_fill_one_file_together_agree(path: Path) -> None:
+async def test_processes_that_create_and_fill_one_file_together_agree(path: Path) -> None:
     count = 60
     processes = [worker(path, number, count) for number in (1, 2, 3)]
     outputs = [process.communicate(timeout=60)[0] for process in processes]
@@ -186,70 +176,70 @@ def test_processes_that_create_and_fill_one_file_together_agree(path: Path) -> N
 
     tickets = [value for step, _, value in lines if step == "drew"]
     assert len(set(tickets)) == 3 * count
-    winners = {(n, value) for step, n, value in lines if step == "enrolled"}
-    assert len(winners) == count, "processes were told of different entries of one content"
+    winners = {(n, value) for step, n, value in lines if step == "entered"}
+    assert len(winners) == count, "processes got different entries of one content"
     registered = {(n, value) for step, n, value in lines if step == "registered"}
-    assert len(registered) == count, "processes were told of different registrations of one entry"
+    assert len(registered) == count, "processes got different registrations of one entry"
     store = opened(path)
-    info = now(store.info())
-    now(store.close())
+    info = await store.info()
+    await store.close()
     assert (info["documents"], info["entries"], info["postings"]) == (3 * count, count, 3 * count * POSTINGS)
 
 
-def test_a_read_does_not_wait_for_a_writer(store: SqliteStore, path: Path) -> None:
-    now(store.register_content([wish(1)]))
+async def test_a_read_does_not_wait_for_a_writer(store: SqliteStore, path: Path) -> None:
+    await store.register_content([new_entry(1)])
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     writer.execute("DELETE FROM contents")
-    assert now(store.contents([wish(1).content])) == [1]
+    assert await store.contents([new_entry(1).content]) == [1]
     writer.execute("COMMIT")
     writer.close()
-    assert now(store.contents([wish(1).content])) == [None]
+    assert await store.contents([new_entry(1).content]) == [None]
 
 
-def test_a_file_that_stays_locked_is_unavailable_and_works_again_afterwards(path: Path) -> None:
+async def test_a_file_that_stays_locked_is_unavailable_and_works_again_afterwards(path: Path) -> None:
     store = opened(path, busy_milliseconds=20)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(Unavailable, match="locked"):
-        now(store.register_content([wish(1)]))
+        await store.register_content([new_entry(1)])
     with pytest.raises(Unavailable, match="locked"):
         opened(path, busy_milliseconds=20)
     other.execute("ROLLBACK")
     other.close()
-    [state] = now(store.register_content([wish(1)]))
+    [state] = await store.register_content([new_entry(1)])
     assert state.record is not None
     assert state.record.entry == 1
-    now(store.close())
+    await store.close()
 
 
-def test_a_full_disk_is_unavailable_and_leaves_nothing_half_written(store: SqliteStore) -> None:
+async def test_a_full_disk_is_unavailable_and_leaves_nothing_half_written(store: SqliteStore) -> None:
     store._connection.execute("PRAGMA max_page_count = 30")
     many = np.arange(1, 10_001, dtype=np.uint64)
     with pytest.raises(Unavailable, match="full"):
-        now(store.append(many, many, many))
-    assert now(store.info())["postings"] == 0
-    [state] = now(store.register_content([wish(1)]))
+        await store.append(many, many, many)
+    assert (await store.info())["postings"] == 0
+    [state] = await store.register_content([new_entry(1)])
     assert state.record is not None
     assert state.record.entry == 1
 
 
-def test_a_call_that_fails_half_way_leaves_no_trace(store: SqliteStore) -> None:
-    now(store.register_content([wish(1)]))
+async def test_a_call_that_fails_half_way_leaves_no_trace(store: SqliteStore) -> None:
+    await store.register_content([new_entry(1)])
     clash = NewEntry("d3", None, b"another content.", 1, b"")
     with pytest.raises(ValueError, match="never used twice"):
-        now(store.register_content([wish(2), clash]))
-    assert now(store.documents(["d2"]))[0] == ()
-    assert now(store.records([2])) == [None]
-    now(store.register([Registration(1, ticket=1)]))
-    assert now(store.save_answers([AnswerUpdate("d1", wish(1).content, b"x")])) == [b"x"]
+        await store.register_content([new_entry(2), clash])
+    assert (await store.documents(["d2"]))[0] == ()
+    assert await store.records([2]) == [None]
+    await store.register([Registration(1, ticket=1)])
+    assert await store.save_answers([AnswerUpdate("d1", new_entry(1).content, b"x")]) == [b"x"]
 
 
 @pytest.mark.parametrize(("sync", "level"), [("normal", 1), ("full", 2)])
-def test_how_far_a_write_waits_for_the_disk_is_chosen(path: Path, sync: Any, level: int) -> None:
+async def test_how_far_a_write_waits_for_the_disk_is_chosen(path: Path, sync: Any, level: int) -> None:
     store = SqliteStore(path, digest="d", profile_ref="p@1", sync=sync)
     assert store._connection.execute("PRAGMA synchronous").fetchone() == (level,)
-    now(store.close())
+    await store.close()
 
 
 # It is refused where it cannot be trusted.
@@ -269,16 +259,16 @@ def test_another_profile_is_refused_with_the_way_out(store: SqliteStore, path: P
         opened(path, profile_ref="q@2", digest=digest)
 
 
-def test_a_refused_file_is_left_as_it_was(path: Path) -> None:
-    now(opened(path).close())
+async def test_a_refused_file_is_left_as_it_was(path: Path) -> None:
+    await opened(path).close()
     before = path.read_bytes()
     with pytest.raises(ConfigError):
         opened(path, digest="e")
     assert path.read_bytes() == before
 
 
-def test_a_newer_format_is_refused_with_the_way_out(path: Path) -> None:
-    now(opened(path).close())
+async def test_a_newer_format_is_refused_with_the_way_out(path: Path) -> None:
+    await opened(path).close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT + 1),))
     connection.close()
@@ -305,28 +295,25 @@ def test_the_database_of_another_program_is_refused_and_kept(path: Path) -> None
     assert path.read_bytes() == before
 
 
-def test_a_damaged_file_is_refused_while_it_is_used(path: Path) -> None:
+async def test_a_damaged_file_is_refused_while_it_is_used(path: Path) -> None:
     store = opened(path)
     many = np.arange(1, 5_001, dtype=np.uint64)
-    now(store.append(many, many, many))
-    now(store.close())
+    await store.append(many, many, many)
+    await store.close()
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(size // 4)
         file.write(os.urandom(size // 2))
 
-    def read() -> None:
-        now(opened(path).read(many))
-
     with pytest.raises(ConfigError, match="damaged"):
-        read()
+        await opened(path).read(many)
 
 
-def test_an_empty_file_becomes_an_index(path: Path) -> None:
+async def test_an_empty_file_becomes_an_index(path: Path) -> None:
     path.touch()
     store = opened(path)
-    assert now(store.info())["documents"] == 0
-    now(store.close())
+    assert (await store.info())["documents"] == 0
+    await store.close()
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""Packed postings: what matches a probe is what unpacking and comparing every posting would find."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.index.redis.packing import Widths, matching, unpack
+from tests.index.bucket_contract import u64
+
+
+@given(
+    kept=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 9), st.integers(0, 3)), max_size=40),
+    asked=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3), st.integers(0, 1)), min_size=1),
+    limit=st.integers(1, 4),
+)
+def test_matches_are_all_postings_that_are_close_enough(
+    kept: list[tuple[int, int, int, int]], asked: list[tuple[int, int, int, int]], limit: int
+) -> None:
+    """Tables with tags of a byte and of eight, buckets of one shard and of others, some longer than the limit."""
+    keys = u64(*(table << 32 | bucket for bucket, table, _, _ in asked))
+    tags, radii = u64(*(tag for _, _, tag, _ in asked)), np.array([radius for *_, radius in asked], np.uint8)
+    widths = Widths({0: 1})
+    rows: dict[int, bytes] = {}
+    for bucket, table, entry, tag in kept:
+        posting = entry.to_bytes(8, "little") + tag.to_bytes(8 if table else 1, "little")
+        rows[table << 32 | bucket] = rows.get(table << 32 | bucket, b"") + posting
+    pieces = [rows.get(key, b"") for key in keys.tolist()]
+    (which, entries, theirs), capped = unpack(pieces, widths.of(keys), limit)
+    close = np.bitwise_count(theirs ^ tags[which]) <= radii[which]
+    found, owners, cut = matching(pieces, widths.of(keys), limit, tags, radii)
+    assert sorted(zip(found.tolist(), owners.tolist(), strict=True)) == sorted(
+        zip(which[close].tolist(), entries[close].tolist(), strict=True)
+    )
+    assert cut.tolist() == capped.tolist()
