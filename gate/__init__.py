@@ -6,7 +6,7 @@
         for verdict in gate.check_in([CheckIn(document_id="a", text="...")]):
             print(verdict.document_id, verdict.relation, [match.document_id for match in verdict.matches])
 
-`Gate` says what it can do.
+`Gate` says what it can do; `AsyncGate` does the same for coroutines.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gate.api import Comparison, Gate, RefusedDocument
+    from gate.api import Gate, RefusedDocument
+    from gate.async_api import AsyncGate
     from gate.core.builtin_profiles import BUILT_IN
+    from gate.core.compare import Comparison
     from gate.core.method_parameters import BswN, Hybrid, MinHash, MinN, ModN, SimHash, SimilarityIndex, SketchN
     from gate.core.passages import Passage
     from gate.core.profile import Profile
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BUILT_IN",
+    "AsyncGate",
     "BadDocument",
     "BswN",
     "CheckIn",
@@ -57,8 +60,10 @@ __all__ = [
 
 # What a name is imported from when it is first used: `gate --version` and shell completion start without numpy.
 _HOMES = {
-    "gate.api": ("Comparison", "Gate", "RefusedDocument"),
+    "gate.api": ("Gate", "RefusedDocument"),
+    "gate.async_api": ("AsyncGate",),
     "gate.core.builtin_profiles": ("BUILT_IN",),
+    "gate.core.compare": ("Comparison",),
     "gate.core.method_parameters": (
         "BswN",
         "Hybrid",

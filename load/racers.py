@@ -11,7 +11,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -87,7 +87,7 @@ class Racer(Gate):
 class LookThenInsert(Racer):
     """The same gate without the protocol. One document at a time, so that a batch at least knows itself."""
 
-    def check_in(self, documents: Sequence[CheckIn]) -> list[Verdict]:
+    def check_in(self, documents: Iterable[CheckIn]) -> list[Verdict]:
         return [verdict for document in documents for verdict in self._run(self._look_then_insert(document))]
 
     async def _look_then_insert(self, document: CheckIn) -> list[Verdict]:

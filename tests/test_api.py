@@ -3,30 +3,69 @@
 from __future__ import annotations
 
 import doctest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import BUILT_IN, BadDocument, CheckIn, ConfigError, Gate, Limits, Profile, Relation, Verdict, api
+from gate import (
+    BUILT_IN,
+    AsyncGate,
+    BadDocument,
+    CheckIn,
+    ConfigError,
+    Gate,
+    GateError,
+    Limits,
+    Profile,
+    Relation,
+    UnknownDocument,
+    UsageError,
+    Verdict,
+    api,
+)
+from gate.config.profiles import chosen_profile
 from gate.core.method_parameters import Hybrid
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE, corpus
+from tests.support.async_gate import BlockingAsyncGate
 
 EDITED = LIGHTHOUSE.replace("two goats", "seven geese")
 OTHERWISE = LIGHTHOUSE.replace("red paint", "blue chalk")
 Open = Callable[..., Gate]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    """Open a gate on the backend of the test; on SQLite, always the same file."""
-    index = tmp_path / "gate.sqlite" if request.param == "sqlite" else None
-    return lambda profile="standard", **more: Gate(profile, index=index, **more)
+NUMBERS = count()
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("redis", marks=pytest.mark.redis)])
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str | None:
+    """Where the index of the test is."""
+    if request.param == "redis":
+        url: str = request.getfixturevalue("shared_redis").url
+        return url
+    return tmp_path / "gate.sqlite" if request.param == "sqlite" else None
+
+
+@pytest.fixture(params=[Gate, BlockingAsyncGate])
+def opened(request: pytest.FixtureRequest, index: Path | str | None) -> Open:
+    """Open a gate on the index of the test, a `Gate` and then an `AsyncGate`; in one test, always the same index."""
+    name = f"api-{next(NUMBERS)}"
+
+    def open_gate(profile: Profile | str = "standard", **more: Any) -> Gate:
+        own = msgspec.structs.replace(chosen_profile(profile), name=name)  # on Redis, an index of its own
+        gate: Gate = request.param(own, index=index, **more)
+        return gate
+
+    return open_gate
 
 
 def document(document_id: str, text: str, version: str | None = None) -> CheckIn:
@@ -191,20 +230,61 @@ def test_threads_may_share_a_gate_and_exactly_one_of_their_copies_passes(opened:
 def test_what_is_like_a_text_is_found_best_first(opened: Open) -> None:
     with opened(msgspec.structs.replace(BUILT_IN["standard"], name="every", index="all")) as gate:
         gate.check_in([*FAMILY[:5], *strangers(20)])
-        [of_a, of_nothing] = gate.similar([LIGHTHOUSE, "a word or two that nobody has ever written down here before"])
-        assert [(match.document_id, match.relation.value) for match in of_a] == [
+        matches = gate.find_similar(text=LIGHTHOUSE)
+        assert [(match.document_id, match.relation.value) for match in matches] == [
             ("a", "exact"),
             ("d", "exact"),
             ("c", "near"),
         ]
-        assert of_nothing == []
-        [of_c] = gate.similar_to(["c"])
-        assert [match.document_id for match in of_c] == ["a", "d"]
+        assert gate.find_similar(text=LIGHTHOUSE, limit=2) == matches[:2]
+        assert gate.find_similar(text="a word or two that nobody has ever written down here before") == []
+        assert [match.document_id for match in gate.find_similar(document_id="c")] == ["a", "d"]
+        assert [match.document_id for match in gate.find_similar(document_id="c", limit=1)] == ["a"]
 
 
-def test_a_document_that_was_not_checked_in_has_nothing_like_it_to_be_asked_for(opened: Open) -> None:
-    with opened() as gate, pytest.raises(KeyError, match="nobody"):
-        gate.similar_to(["nobody"])
+def test_a_document_that_was_not_checked_in_is_unknown_to_find_similar(opened: Open) -> None:
+    with opened() as gate, pytest.raises(UnknownDocument, match="'nobody' is not known; give the id") as caught:
+        gate.find_similar(document_id="nobody")
+    assert isinstance(caught.value, LookupError)
+    assert not isinstance(caught.value, KeyError)
+
+
+@pytest.mark.parametrize("profile", ["standard", "simhash"])
+def test_a_fingerprint_finds_what_is_within_the_radius_by_its_digits_or_its_number(opened: Open, profile: str) -> None:
+    with opened(profile) as gate:
+        [verdict, _] = gate.check_in(FAMILY[:2])
+        fingerprint = verdict.fingerprint or ""
+        near, far = int(fingerprint, 16) ^ 0b111, int(fingerprint, 16) ^ 0b1111
+        [match] = gate.find_similar(fingerprint=fingerprint)
+        assert (match.document_id, match.distance, match.resemblance) == ("a", 0, None)
+        assert gate.find_similar(fingerprint=fingerprint.upper()) == [match]
+        [match] = gate.find_similar(fingerprint=near)
+        assert (match.document_id, match.distance) == ("a", 3)
+        assert gate.find_similar(fingerprint=far) == []
+        [match] = gate.find_similar(fingerprint=f"{far:016x}", threshold=1 - 4 / 64)
+        assert (match.document_id, match.distance) == ("a", 4)
+
+
+def test_fingerprints_are_found_best_first_and_up_to_the_limit(opened: Open) -> None:
+    with opened("simhash") as gate:
+        verdicts = gate.check_in([document(str(n), text) for n, text in enumerate((LIGHTHOUSE, BREAD, BRIDGE))])
+        numbers = [int(verdict.fingerprint or "", 16) for verdict in verdicts]
+        matches = gate.find_similar(fingerprint=numbers[1], threshold=0.75)
+        assert (matches[0].document_id, matches[0].distance) == ("1", 0)
+        assert [match.distance for match in matches] == sorted(match.distance or 0 for match in matches)
+        assert gate.find_similar(fingerprint=numbers[1], threshold=0.75, limit=1) == matches[:1]
+
+
+@pytest.mark.parametrize("profile", ["minhash", "mod-n", "sketch-n"])
+def test_a_profile_without_fingerprints_finds_none(profile: str) -> None:
+    with pytest.raises(ConfigError, match=rf"fingerprint: profile {profile}@1 keeps none, its method is {profile};"):
+        Gate(profile).find_similar(fingerprint=7)
+
+
+def test_a_profile_whose_signature_is_its_fingerprint_finds_by_it() -> None:
+    gate = Gate("roth-2011")
+    [verdict] = gate.check_in([document("a", LIGHTHOUSE)])
+    assert [match.document_id for match in gate.find_similar(fingerprint=verdict.fingerprint)] == ["a"]
 
 
 def edited(text: str, drawn: Random, share: float) -> str:
@@ -218,7 +298,8 @@ def test_a_lower_threshold_finds_more_as_far_as_the_index_brings_it_together(ope
         originals = [one.document for one in corpus(5, 40) if one.story == "unrelated"]
         gate.check_in(originals)
         texts = [edited(one.text, drawn, 0.1) for one in originals]
-        strict, loose = gate.similar(texts, threshold=0.7), gate.similar(texts, threshold=0.3)
+        strict = [gate.find_similar(text=text, threshold=0.7) for text in texts]
+        loose = [gate.find_similar(text=text, threshold=0.3) for text in texts]
     assert all(set(few) <= set(many) for few, many in zip(strict, loose, strict=True))
     hits = [[match.document_id for match in found] for found in loose]
     found = sum(one.document_id in hit for one, hit in zip(originals, hits, strict=True))
@@ -229,8 +310,8 @@ def test_a_lower_threshold_finds_more_as_far_as_the_index_brings_it_together(ope
 def test_a_higher_threshold_finds_less(opened: Open) -> None:
     with opened() as gate:
         gate.check_in(FAMILY[:1])
-        assert [len(found) for found in gate.similar([EDITED], threshold=0.95)] == [0]
-        assert [len(found) for found in gate.similar([LIGHTHOUSE], threshold=1.0)] == [1]
+        assert len(gate.find_similar(text=EDITED, threshold=0.95)) == 0
+        assert len(gate.find_similar(text=LIGHTHOUSE, threshold=1.0)) == 1
 
 
 def test_where_bits_decide_the_threshold_is_a_share_of_them_and_what_is_within_it_is_found(opened: Open) -> None:
@@ -241,16 +322,18 @@ def test_where_bits_decide_the_threshold_is_a_share_of_them_and_what_is_within_i
         within = [(text, bits) for text, bits in zip(texts, distances, strict=True) if bits and 3 < bits <= 16]
         assert len(within) > 5
         for text, bits in within:
-            assert gate.similar([text]) == [[]]
-            [[match]] = gate.similar([text], threshold=1 - bits / 64)
+            assert gate.find_similar(text=text) == []
+            [match] = gate.find_similar(text=text, threshold=1 - bits / 64)
             assert (match.document_id, match.distance) == ("a", bits)
-            assert gate.similar([text], threshold=1 - (bits - 1) / 64) == [[]]
+            assert gate.find_similar(text=text, threshold=1 - (bits - 1) / 64) == []
 
 
-@pytest.mark.parametrize("threshold", [0.0, 1.1, -1.0])
-def test_a_threshold_that_is_no_share_is_refused(threshold: float) -> None:
-    with pytest.raises(ValueError, match="threshold"):
-        Gate().similar(["text"], threshold=threshold)
+@pytest.mark.parametrize("threshold", [0.0, 1.1, -1.0, float("nan"), True, "0.5", b"1"])
+def test_a_threshold_that_is_no_share_is_refused(threshold: Any) -> None:
+    for thing in ({"text": "text"}, {"fingerprint": 7}):
+        with pytest.raises(ValueError, match=r"threshold: .* give a number above 0 and at most 1") as caught:
+            Gate().find_similar(**thing, threshold=threshold)
+        assert isinstance(caught.value, UsageError)
 
 
 def test_two_texts_are_compared_as_the_gate_would_judge_them() -> None:
@@ -283,9 +366,10 @@ def test_passages_put_together_are_the_texts_and_can_be_left_out() -> None:
 
 
 def test_a_text_that_cannot_be_judged_is_named_by_its_place() -> None:
-    for ask in (lambda: Gate().similar(["fine", "\ud800"]), lambda: Gate().compare([("fine", "\ud800")])):
-        with pytest.raises(BadDocument, match=r"texts\[1\]: text: has a lone surrogate"):
-            ask()
+    with pytest.raises(BadDocument, match=r"^text: has a lone surrogate"):
+        Gate().find_similar(text="\ud800")
+    with pytest.raises(BadDocument, match=r"^pairs\[1\]\[0\]: text: has a lone surrogate"):
+        Gate().compare([("fine", "fine"), ("\ud800", "fine")])
 
 
 def test_an_explanation_is_the_verdict_but_for_the_features(opened: Open) -> None:
@@ -323,7 +407,8 @@ def test_a_gate_without_documents_holds_nothing_after_they_are_all_deleted(opene
         gate.check_in(FAMILY)
         gate.delete([one.document_id for one in FAMILY])
         info = gate.info()
-    assert [info[part] for part in ("documents", "contents", "entries", "postings")] == [0, 0, 0, 0]
+    parts = ("documents", "contents", "entries", "postings")  # Redis counts no contents
+    assert {info[part] for part in parts if part in info} == {0}
 
 
 def test_two_gates_on_one_file_know_of_each_other(tmp_path: Path) -> None:
@@ -381,8 +466,175 @@ def test_the_example_of_the_class_holds() -> None:
     assert doctest.testmod(api).failed == 0
 
 
-def test_one_string_where_a_list_belongs_is_a_mistake_and_not_a_list_of_letters() -> None:
-    one = Gate()
-    for method in (one.similar, one.similar_to, one.explain, one.delete):
-        with pytest.raises(TypeError, match="a list of strings"):
-            method("text")
+# Wrong calls
+
+NO_LISTS = [None, b"bytes", 7, 1.5, True, {"document_id": "a"}, "text", object()]
+NO_STRINGS = [None, b"bytes", 7, 1.5, True, {"text": "x"}, ["x"], object()]
+LISTS = ["check_in", "preview", "validate", "compare", "explain", "delete"]
+
+
+def named(value: object) -> str:
+    return type(value).__name__
+
+
+@pytest.fixture(params=[Gate, BlockingAsyncGate])
+def either(request: pytest.FixtureRequest) -> Iterator[Gate]:
+    """A gate in memory that holds two documents, a `Gate` and then an `AsyncGate`."""
+    with request.param() as gate:
+        gate.check_in(FAMILY[:2])
+        yield gate
+
+
+@pytest.mark.parametrize("method", LISTS)
+@pytest.mark.parametrize("value", NO_LISTS, ids=named)
+def test_what_is_no_list_is_refused_by_its_type_and_not_taken_letter_by_letter(
+    either: Gate, method: str, value: Any
+) -> None:
+    with pytest.raises(
+        UsageError, match=rf"^(documents|pairs|document_ids): is of type {named(value)}; give a list of"
+    ):
+        getattr(either, method)(value)
+
+
+@pytest.mark.parametrize("value", [*NO_STRINGS, "text"], ids=named)
+def test_an_item_that_is_no_document_is_refused_by_its_place_and_type(either: Gate, value: Any) -> None:
+    for method in (either.check_in, either.preview):
+        with pytest.raises(BadDocument, match=rf"^documents\[1\]: is of type {named(value)}; give CheckIn"):
+            method([FAMILY[0], value])
+    valid, [refused] = either.validate([FAMILY[0], value])
+    assert (valid, refused.document) == (FAMILY[:1], value)
+    assert refused.error.code == "bad_field"
+
+
+@pytest.mark.parametrize("field", ["document_id", "text", "version", "source", "title"])
+@pytest.mark.parametrize("value", NO_STRINGS, ids=named)
+def test_a_field_that_is_no_string_is_refused_by_document_field_and_type(either: Gate, field: str, value: Any) -> None:
+    bad = CheckIn(**{"document_id": "b", "text": LIGHTHOUSE, field: value})
+    if value is None and field in ("version", "source", "title"):
+        assert either.preview([bad])[0].similar
+        return
+    place = r"documents\[1\]" if field == "document_id" else r"documents\[1\] \('b'\)"
+    for method in (either.check_in, either.preview):
+        with pytest.raises(BadDocument, match=rf"^{place}: {field}: is of type {named(value)}; give a str"):
+            method([FAMILY[0], bad])
+    assert either.info()["documents"] == 2
+
+
+@pytest.mark.parametrize("value", NO_STRINGS, ids=named)
+def test_ids_and_texts_that_are_no_strings_are_refused_by_their_place_and_type(either: Gate, value: Any) -> None:
+    for method in (either.explain, either.delete):
+        with pytest.raises(BadDocument, match=rf"^document_ids\[1\]: is of type {named(value)}; give a str"):
+            method(["a", value])
+    with pytest.raises(BadDocument, match=rf"^pairs\[0\]\[1\]: text: is of type {named(value)}; give a str"):
+        either.compare([("text", value)])
+    if value is not None:
+        with pytest.raises(BadDocument, match=rf"^text: is of type {named(value)}; give a str"):
+            either.find_similar(text=value)
+        with pytest.raises(BadDocument, match=rf"^document_id: is of type {named(value)}; give a str"):
+            either.find_similar(document_id=value)
+    assert either.info()["documents"] == 2
+
+
+def test_half_a_character_in_an_id_is_refused_by_its_place(opened: Open) -> None:
+    with opened() as gate:
+        for method in (gate.explain, gate.delete):
+            with pytest.raises(BadDocument, match=r"^document_ids\[1\]: has a lone surrogate at character 1"):
+                method(["a", "x\ud800"])
+        with pytest.raises(BadDocument, match=r"^document_id: has a lone surrogate at character 0"):
+            gate.find_similar(document_id="\udfff")
+
+
+@pytest.mark.parametrize("pair", [None, 7, "ab", b"ab", {"a": "b", "c": "d"}, ("a",), ("a", "b", "c"), []])
+def test_what_is_no_pair_is_refused_by_its_place(either: Gate, pair: Any) -> None:
+    with pytest.raises(UsageError, match=r"^pairs\[1\]: is no pair; give two texts"):
+        either.compare([("a", "b"), pair])
+
+
+@pytest.mark.parametrize("things", [{}, {"text": "a", "document_id": "a"}, {"document_id": "a", "fingerprint": 7}])
+def test_find_similar_wants_exactly_one_thing_to_look_for(either: Gate, things: Any) -> None:
+    with pytest.raises(UsageError, match="give exactly one of text, document_id and fingerprint"):
+        either.find_similar(**things)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.0, "1", True, b"1"])
+def test_a_limit_that_is_no_whole_number_above_zero_is_refused(either: Gate, limit: Any) -> None:
+    with pytest.raises(UsageError, match=r"^limit: .* give a whole number of at least 1"):
+        either.find_similar(text=LIGHTHOUSE, limit=limit)
+
+
+@pytest.mark.parametrize(
+    "fingerprint",
+    ["", "0123", "0" * 17, "g" * 16, "0x" + "0" * 14, "00 " * 5 + "0", "_1" * 8, -1, 1 << 64, 1.5, True, b"0" * 16],
+)
+def test_what_is_no_fingerprint_is_refused(either: Gate, fingerprint: Any) -> None:
+    with pytest.raises(UsageError, match=r"^fingerprint: is not one; give 16 hexadecimal digits"):
+        either.find_similar(fingerprint=fingerprint)
+
+
+@pytest.mark.parametrize("name", ["profile", "index", "secret", "limits"])
+@pytest.mark.parametrize("value", [7, {"a": 1}, ["a"], object()], ids=named)
+def test_an_argument_of_the_gate_itself_is_refused_by_its_name_and_type(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=rf"^{name}: is of type {named(value)}; give "):
+        Gate(**{name: value})
+
+
+def test_any_iterable_of_documents_will_do(either: Gate) -> None:
+    assert relations(either.check_in(one for one in FAMILY[:3])) == ANSWERS[:3]
+    assert relations(either.preview(iter(FAMILY[2:4]))) == ["near", "exact"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner, max_size=2)
+        ),
+    )
+)
+def test_no_argument_whatever_raises_anything_but_an_error_of_the_gate(value: Any) -> None:
+    gate = Gate()
+    calls: list[Callable[[], object]] = [partial(getattr(gate, method), value) for method in LISTS]
+    calls += [partial(gate.find_similar, **{name: value}) for name in ("text", "document_id", "fingerprint")]
+    calls += [partial(gate.find_similar, text="text", **{name: value}) for name in ("threshold", "limit")]
+    for call in calls:
+        with suppress(GateError):
+            call()
+
+
+CALLS: dict[str, Callable[[Gate], object]] = {
+    "check_in": lambda gate: gate.check_in([]),
+    "check_in_signed": lambda gate: gate.check_in_signed(gate.signer.sign([])),
+    "compare": lambda gate: gate.compare([]),
+    "delete": lambda gate: gate.delete([]),
+    "explain": lambda gate: gate.explain([]),
+    "find_similar": lambda gate: gate.find_similar(text="text"),
+    "info": lambda gate: gate.info(),
+    "preview": lambda gate: gate.preview([]),
+    "preview_signed": lambda gate: gate.preview_signed(gate.signer.sign([])),
+    "validate": lambda gate: gate.validate([]),
+    "with_store": lambda gate: gate.with_store(lambda store: store.info()),
+}
+SIGNED = {"check_in_signed", "preview_signed"}  # halves of a call: an AsyncGate signs on a thread by itself
+
+
+def public_methods(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_the_calls_that_are_tested_are_all_the_methods_there_are() -> None:
+    assert public_methods(Gate) == {*CALLS, "close"}
+    assert public_methods(AsyncGate) == {*CALLS, "close", "open"} - SIGNED
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_a_closed_gate_refuses_every_call(opened: Open, method: str) -> None:
+    gate = opened()
+    if method in SIGNED and isinstance(gate, BlockingAsyncGate):
+        with gate:
+            return
+    with gate:
+        CALLS[method](gate)
+        gate.close()
+        with pytest.raises(UsageError, match="this gate is closed; open another one"):
+            CALLS[method](gate)
+        gate.close()

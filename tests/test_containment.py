@@ -155,8 +155,7 @@ def test_another_threshold_is_one_of_containment_too(opened: Open) -> None:
     gate = opened()
     gate.check_in([document("book", BOOK)])
     half = f"{CHAPTERS[4]} {prose(500, 66)}"  # half of it is in the book
-    assert gate.similar([half, half], threshold=0.4) == [*gate.similar([half], threshold=0.4)] * 2
-    [loose], [strict] = gate.similar([half], threshold=0.4), gate.similar([half], threshold=0.6)
+    loose, strict = gate.find_similar(text=half, threshold=0.4), gate.find_similar(text=half, threshold=0.6)
     assert [match.document_id for match in loose] == ["book"]
     assert strict == []
 

@@ -10,12 +10,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gate.api import Comparison
 from gate.cli import show, tables
 from gate.cli.common import Options, emit, printable
 from gate.cli.session import load, open_gate
 from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
+from gate.core.compare import Comparison
 from gate.model import Relation
 
 SIDE_BY_SIDE = 140  # columns: with fewer, lines of usual length would be folded
@@ -30,28 +30,15 @@ def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Opt
     with open_gate(settings, index=MEMORY) as gate:
         [comparison] = gate.compare([(first, second)], show_passages=passages)
     if options.json:
-        emit(_as_json(comparison, passages=passages))
+        fields = comparison.to_dict()
+        if not passages:
+            del fields["passages"]
+        emit(fields)
         return
     out = tables.console()
     _measures(out, comparison, names=(str(left), str(right)), resemblance=show.resemblance_of(settings.profile))
     if passages:
         out.print(_both(out, comparison, names=(str(left), str(right)), full=full))
-
-
-def _as_json(comparison: Comparison, *, passages: bool) -> dict[str, object]:
-    values: dict[str, object] = {
-        "alike": comparison.alike,
-        "relation": comparison.relation,
-        "distance": comparison.distance,
-        "resemblance": comparison.resemblance,
-        "containment": comparison.containment,
-        "fingerprints": comparison.fingerprints,
-    }
-    if passages:
-        values["passages"] = [
-            [{"text": passage.text, "shared": passage.shared} for passage in side] for side in comparison.passages
-        ]
-    return values
 
 
 def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], resemblance: str) -> None:

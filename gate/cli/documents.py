@@ -23,7 +23,7 @@ from gate.cli.session import index_name, load, open_gate, open_index, verdict_li
 from gate.cli.text_argument import STDIN, read_text_argument
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
-from gate.errors import BadDocument, ConfigError
+from gate.errors import BadDocument, ConfigError, UnknownDocument
 from gate.model import CheckIn, Match, Relation
 from gate.pipeline import batches
 
@@ -108,13 +108,13 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
 def _find_similar(gate: Gate, what: str, kind: str | None, threshold: float | None, settings: Settings) -> list[Match]:
     if kind != "file" and what != STDIN:
         try:
-            return gate.similar_to([what], threshold=threshold)[0]
-        except KeyError:
+            return gate.find_similar(document_id=what, threshold=threshold)
+        except UnknownDocument:
             if kind == "id" or not Path(what).is_file():
                 remedy = "give the id of a document that was checked in" + ("" if kind else ", or a file")
                 raise ConfigError(f"{what}: not known to {index_name(settings)}; {remedy}") from None
     text = read_text_argument(what, max_chars=settings.limits.max_document_chars)
-    return gate.similar([text], threshold=threshold)[0]
+    return gate.find_similar(text=text, threshold=threshold)
 
 
 def explain(document_id: str, *, options: Options) -> None:

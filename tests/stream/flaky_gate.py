@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gate.api import Gate
 from gate.errors import Unavailable
@@ -22,7 +22,7 @@ class FlakyGate(Gate):
         self.checked_in += 1
         return super().check_in_signed(signed)
 
-    def delete(self, document_ids: Sequence[str]) -> list[bool]:
+    def delete(self, document_ids: Iterable[str]) -> list[bool]:
         self._fail_in_turn()
         return super().delete(document_ids)
 

@@ -107,12 +107,12 @@ def test_documents_from_before_a_rotation_are_found_after_it(server: RedisServer
     "ask",
     [
         lambda gate: gate.preview([document(1, "copy")])[0].similar,
-        lambda gate: gate.similar([text(1)])[0][0].document_id == "d1",
-        lambda gate: gate.similar_to(["d1"]) == [[]],
+        lambda gate: gate.find_similar(text=text(1))[0].document_id == "d1",
+        lambda gate: gate.find_similar(document_id="d1") == [],
         lambda gate: gate.explain(["d1"])[0][0].relation is Relation.NEW,
         lambda gate: gate.delete(["d1", "unknown"]) == [True, False],
     ],
-    ids=["check", "similar", "similar_to", "explain", "delete"],
+    ids=["preview", "similar to a text", "similar to a document", "explain", "delete"],
 )
 def test_every_call_across_a_rotation_succeeds(
     server: RedisServer, name: str, gate: Gate, ask: Callable[[Gate], bool]

@@ -199,7 +199,7 @@ class TestTickets:
             [told] = gate.check_in([next(documents)])
             with open_gate(server.url, gate.profile.name) as fresh:
                 assert fresh.check_in([next(stream(13))]) == [told]  # its record was read
-                assert fresh.similar_to([told.document_id]) == [[]]
+                assert fresh.find_similar(document_id=told.document_id) == []
                 client.delete(key)
                 assert fresh.ticket() > ahead
 
