@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,10 @@ from gate import CheckIn, Gate
 from gate.config.settings import Settings, load_settings
 from gate.demo import LIGHTHOUSE
 from gate.errors import ConfigError
+from gate.stream.settings import Topics
 from gate.worker_main import check
-from tests.support.gate_on_kafka import GateFactory, InputRecord
+from tests.support.gate_on_kafka import GateFactory, GateOnKafka, GateProcess, InputRecord
+from tests.support.servers import free_ports, wait_until
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -48,3 +52,34 @@ def test_a_worker_signs_with_the_secret_and_the_profile_of_the_settings(
     [expected] = Gate("simhash", secret=b"a secret").check_in([CheckIn(document_id="a", text=LIGHTHOUSE)])
     assert verdict["content_id"] == expected.content_id
     assert (verdict["fingerprint"], verdict["verdict_id"]) == (expected.fingerprint, expected.verdict_id)
+
+
+@pytest.fixture
+def without_broker(tmp_path: Path) -> Iterator[GateProcess]:
+    """A worker on an embedded index that retries to reach a broker on a port where nothing listens."""
+    [port] = free_ports()
+    gate = GateOnKafka(f"127.0.0.1:{port}", Topics(), "gate", tmp_path, str(tmp_path / "index.sqlite"))
+    process = gate.start(wait=False)
+    wait_until(lambda: "broker" in process.readiness()[1], "the worker does not report that the broker is down")
+    yield process
+    gate.close()
+
+
+def test_a_worker_without_a_broker_stays_up_and_reports_it_until_sigterm(without_broker: GateProcess) -> None:
+    ready, reasons = without_broker.readiness()
+    assert not ready
+    assert reasons.keys() == {"broker", "consumer"}
+    metrics = without_broker.metrics()
+    assert 'gate_dependency_up{dependency="broker"} 0.0' in metrics
+    assert 'gate_dependency_up{dependency="index"} 1.0' in metrics
+    assert "gate_workers_running 1.0" in metrics
+    assert without_broker.stop() == 0
+    assert '"event": "dependency.went_down"' in without_broker.log.read_text()
+
+
+def test_a_second_signal_ends_a_worker_at_once(without_broker: GateProcess) -> None:
+    without_broker.process.send_signal(signal.SIGSTOP)  # so that it receives both signals at the same time
+    without_broker.process.send_signal(signal.SIGTERM)
+    without_broker.process.send_signal(signal.SIGINT)
+    without_broker.process.send_signal(signal.SIGCONT)
+    assert without_broker.process.wait(30) in (128 + signal.SIGTERM, 128 + signal.SIGINT)
