@@ -332,3 +332,15 @@ def test_a_content_that_nobody_has_read_cannot_be_judged() -> None:
     assert isinstance(event, CheckInEvent)
     with pytest.raises(BadDocument, match="content_uri"):
         event.check_in()
+
+
+@pytest.mark.parametrize(
+    ("origin", "unit"),
+    [(Origin(file="e.jsonl", line=1), "line"), (Origin(topic="in", partition=0, offset=7), "record")],
+)
+@pytest.mark.parametrize("raw", [b"no json", b"[1]", b'{"\xff": 1}'])
+def test_an_error_speaks_of_lines_in_files_and_of_records_in_topics(origin: Origin, unit: str, raw: bytes) -> None:
+    with pytest.raises(BadDocument) as caught:
+        decode_event(raw, origin=origin, limits=LIMITS)
+    assert f"{origin}: the {unit}" in str(caught.value)
+    assert ("line" in str(caught.value).removeprefix(str(origin))) is (unit == "line")

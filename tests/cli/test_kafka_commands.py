@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -202,6 +203,26 @@ def test_dead_letters_are_listed_with_their_reasons_and_no_text(stream: Stream) 
     assert rows[0]["origin"].startswith(stream.check_ins)
     assert CANARY not in shown + json.dumps(rows)
     assert len(lines(done("deadletters", "list", *stream.options, "--json", "--last", "1"))) == 1
+
+
+def test_the_list_has_the_message_of_each_letter_and_whether_it_was_replayed(stream: Stream) -> None:
+    stream.bury(b"no json", b'{"document_id": "a", "text": 7}', b"no json either")
+
+    def replayed() -> list[bool]:
+        return [row["replayed"] for row in lines(done("deadletters", "list", *stream.options, "--json"))]
+
+    assert replayed() == [False, False, False]
+    done("deadletters", "replay", *stream.options, "--reason", "bad_json", "--dry-run")
+    assert replayed() == [False, False, False]
+    done("deadletters", "replay", *stream.options, "--reason", "bad_json")
+    assert replayed() == [True, False, True]
+    rows = done("deadletters", "list", *stream.options).splitlines()[1:-1]
+    shown = [re.split(r"  +", row)[-2:] for row in rows]
+    assert [cells[0] for cells in shown] == ["yes", "no", "yes"]
+    assert shown[0][1].startswith("the record is not JSON: ")  # without the place, which has a column
+    assert shown[1][1].startswith("field `text`: expected str")
+    done("deadletters", "replay", *stream.options)
+    assert replayed() == [True, True, True]
 
 
 def test_a_record_that_is_no_letter_is_listed_and_not_sent(stream: Stream) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -143,6 +144,17 @@ def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
     assert "is not a replay journal" in other.stderr
 
 
+def test_fields_of_other_names_are_mapped_and_a_file_of_prose_is_reported_once() -> None:
+    Path("posts.jsonl").write_bytes(b"".join(b'{"id": %d, "body": "%d"}\n' % (n, n) for n in range(30)))
+    Path("prose.jsonl").write_text("A line of prose.\n" * 100)
+    told = summary(
+        "posts.jsonl", "prose.jsonl", "--index", "kept.sqlite", "--id-field", "id", "--text-field", "body", code=1
+    )
+    assert (told["read"], told["judged"]) == (30, 30)
+    assert told["unreadable"] == {"not_json_lines": {"count": 1, "examples": ["prose.jsonl"]}}
+    assert gate("explain", "17", "--index", "kept.sqlite").exit_code == 0
+
+
 def test_progress_tells_the_rate_the_time_left_and_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     moments = iter(
         [100.0, 100.0, 100.0, 100.0 + PROGRESS_SECONDS / 2, 100.0 + PROGRESS_SECONDS, 101.0 + PROGRESS_SECONDS]
@@ -234,9 +246,9 @@ def journal_lines(state: Path) -> int:
     return sum(len(path.read_bytes().splitlines()) for path in state.glob("gate/*.journal"))
 
 
-def started(*arguments: str | Path) -> subprocess.Popen[bytes]:
+def started(*arguments: str | Path, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gate", "replay", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
 
 
 def large(count: int) -> Path:
@@ -275,13 +287,19 @@ def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path,
 
 def test_an_interrupted_replay_notes_what_is_under_way_before_it_ends(topic: Topic, state: Path) -> None:
     archive = large(1000)
-    process = started(archive, *topic.options, "--wait", "0", "--rate", "100")
+    arguments: tuple[str | Path, ...] = (archive, *topic.options, "--wait", "0", "--rate", "100")
+    process = started(*arguments, stderr=subprocess.PIPE)
     try:
         wait_until(lambda: journal_lines(state) > 2, "nothing was noted")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     finally:
         process.kill()
+    assert process.stderr is not None
+    with process.stderr as stream:
+        said = stream.read().decode()
+    command_line = shlex.join(["gate", "replay", *map(str, arguments), "--resume"])
+    assert said.endswith(f"interrupted\nwhat was sent is recorded; continue with:\n  {command_line}\n")
     sent = len(topic.records())
     left = summary(archive, *topic.options, "--wait", "0", "--resume")["read"]
     assert 1000 - sent <= left <= 1000 - sent + 10  # a batch, if the signal came between its last record and its note

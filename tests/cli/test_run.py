@@ -146,3 +146,76 @@ def test_where_the_input_pauses_what_came_so_far_is_answered() -> None:
             assert json.loads(process.stdout.readline())["relation"] == relation
         process.stdin.close()
         assert process.wait(30) == 0
+
+
+# Inputs of other programs
+
+
+def test_fields_of_other_names_are_mapped() -> None:
+    lines_in = [{"id": 1, "body": LIGHTHOUSE}, {"id": "b", "body": LIGHTHOUSE.upper(), "title": "another"}]
+    result = gate("--id-field", "id", "--text-field", "body", stdin="\n".join(map(json.dumps, lines_in)))
+    assert result.exit_code == 0, result.stderr
+    assert [(v["document_id"], v["relation"]) for v in lines(result.stdout)] == [("1", "new"), ("b", "exact")]
+
+
+def test_options_are_suggested_where_the_fields_have_other_names() -> None:
+    result = gate(stdin=json.dumps({"id": 1, "content": "a private text"}) + "\n")
+    assert result.exit_code == 1
+    assert "add --id-field id --text-field content" in result.stderr
+    assert "private" not in result.stderr
+
+
+def test_the_original_of_a_dead_letter_has_its_own_field_names() -> None:
+    raw = json.dumps({"id": "a", "body": 7})
+    assert gate("--id-field", "id", "--text-field", "body", "--dead-letters", "dead.jsonl", stdin=raw).exit_code == 1
+    assert lines(Path("dead.jsonl").read_text())[0]["original"] == raw
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
+    result = gate(stdin=b"\xef\xbb\xbf" + COPIES.encode())
+    assert (result.exit_code, len(lines(result.stdout))) == (0, 3)
+
+
+def test_a_file_of_prose_is_reported_once_and_the_next_file_goes_on(tmp_path: Path) -> None:
+    prose, events = tmp_path / "prose.txt", tmp_path / "events.jsonl"
+    prose.write_text("A line of prose.\n" * 5000)
+    events.write_text(COPIES)
+    result = gate(prose, events)
+    assert result.exit_code == 1
+    assert len(lines(result.stdout)) == 3
+    refused, summary = result.stderr.splitlines()
+    assert refused.startswith(f"dead letter: {prose}: is not JSON Lines: none of its first 25 lines is a JSON object")
+    assert refused.endswith("pass files of text to `gate check` (not_json_lines)")
+    assert summary == "done: 1 dead_lettered, 2 new, 1 exact"
+
+
+def test_standard_input_that_is_not_json_lines_is_named(tmp_path: Path) -> None:
+    prose = tmp_path / "prose.txt"
+    prose.write_text("A line of prose.\n" * 50)
+    with prose.open("rb") as file:
+        command = [sys.executable, "-m", "gate", "run"]
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("dead letter: standard input: is not JSON Lines")
+
+
+def test_dead_letters_are_summarised_by_reason_and_v_reports_each() -> None:
+    bad = event("good", BREAD) + "\n" + "no json\n" * 10 + json.dumps({"text": "t"}) + "\n"
+    summary = gate(stdin=bad).stderr.splitlines()
+    assert [line.partition(": ")[2].partition(":")[0] for line in summary[:3]] == ["-", "-", "-"]
+    assert summary[3] == "dead letter: 10 in all for the reason bad_json; -v reports each"
+    assert summary[4].endswith("(missing_field)")
+    assert len(summary) == 6
+    assert len([line for line in gate("-v", stdin=bad).stderr.splitlines() if line.startswith("dead letter: -:")]) == 11
+
+
+def test_with_a_file_of_dead_letters_there_is_a_summary_too_unless_quiet() -> None:
+    options = ("--dead-letters", "dead.jsonl")
+    assert "(bad_json)" in gate(*options, stdin="no json\n").stderr
+    assert gate(*options, "--quiet", stdin="no json\n").stderr == ""
+
+
+def test_field_options_are_refused_for_topics() -> None:
+    result = gate("--kafka", "localhost:1", "--id-field", "id")
+    assert result.exit_code == 2
+    assert "--id-field, --text-field: are for files" in result.stderr

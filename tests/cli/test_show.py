@@ -7,25 +7,9 @@ import pytest
 
 from gate.cli import show
 from gate.cli.common import printable
-from gate.cli.numbers import number
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.passages import Passage
 from gate.model import Degraded, Match, Relation, Verdict
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(1.0, "100.0 %"), (0.9999, "99.9 %"), (0.57, "57.0 %"), (0.7, "70.0 %"), (0.0, "0.0 %"), (None, "-")],
-)
-def test_a_share_is_rounded_down_so_that_only_what_is_whole_reads_as_whole(value: float | None, shown: str) -> None:
-    assert show.fraction(value).plain == shown
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (65_536, "65.5 kB"), (4.92e9, "4.9 GB")]
-)
-def test_bytes_are_told_in_the_unit_that_fits(count: float, shown: str) -> None:
-    assert number(count, "B") == shown
 
 
 def test_whatever_could_steer_a_terminal_is_spelled_out() -> None:

@@ -10,13 +10,13 @@ import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeGuard
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.errors import ConfigError, Unavailable
+from gate.errors import BadDocument, ConfigError, Reason, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
 from gate.stream.jsonl import LineFile, Message, batches, decode_lines, max_line_bytes, read_lines, read_messages
@@ -297,3 +297,46 @@ def test_an_output_that_cannot_be_opened_is_a_configuration_error(tmp_path: Path
 def test_a_full_disk_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="cannot be written"), Path("/dev/full").open("wb", buffering=0) as full:
         LineFile(full, name="out.jsonl").write([b"{}"])
+
+
+# Files of another format
+
+
+def rejected_of(content: bytes) -> list[tuple[str, int | None]]:
+    """Reason and line of each rejection."""
+    messages = read_messages(io.BytesIO(content), name="notes.jsonl", limits=Limits())
+    return [(one.error.code, one.origin.line if one.origin else None) for one in messages if is_rejected(one)]
+
+
+def is_rejected(message: Message) -> TypeGuard[RejectedMessage]:
+    return isinstance(message, RejectedMessage)
+
+
+def test_a_file_that_is_not_json_lines_is_rejected_once() -> None:
+    assert rejected_of(b"A line of prose.\n" * 10_000) == [("not_json_lines", None)]
+    array = b"[\n" + b'  {"document_id": "a",\n   "text": "t"},\n' * 100 + b"]\n"
+    assert rejected_of(array) == [("not_json_lines", None)]
+
+
+def test_a_file_with_some_bad_lines_has_each_of_them_rejected() -> None:
+    bad, good = b"no json\n", b'{"document_id": "a", "text": "t"}\n'
+    few = jsonl.MAX_FIRST_BAD_LINES - 1
+    assert rejected_of(bad * few) == [("bad_json", number) for number in range(1, few + 1)]
+    assert rejected_of(bad * few + good + bad * 100) == [
+        ("bad_json", number) for number in [*range(1, few + 1), *range(few + 2, few + 102)]
+    ]
+    assert len(rejected_of(good + bad * 1000)) == 1000
+
+
+def test_lines_without_an_id_are_json_and_so_rejected_one_by_one() -> None:
+    assert rejected_of(b'{"text": "t"}\n' * 100) == [("missing_field", number) for number in range(1, 101)]
+
+
+def test_bad_lines_before_a_pause_are_rejected_one_by_one() -> None:
+    bad = rejected("bad_json")
+    messages = [None, bad, bad, None, *[bad] * 100]
+    assert list(jsonl.reject_other_format(iter(messages), Origin(file="-"))) == messages
+
+
+def rejected(code: Reason) -> RejectedMessage:
+    return RejectedMessage.of(BadDocument(code, "a problem"), b"", origin=Origin(file="-", line=1))
