@@ -17,6 +17,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_features: Positive = 2_000_000  # features signed of one document; the rest is left out and the verdict degraded
     max_matches: Positive = 10  # matches named in a verdict, best first
     max_candidates: Positive = 256  # candidates verified of one document
-    max_bucket: Positive = 4096  # postings read of one bucket: a template shared by everybody fills it
+    max_bucket: Positive = 4096  # postings read of one bucket: a template that most documents share fills it
     batch_documents: Positive = 256  # the kernels gain little beyond, and latency grows
     batch_chars: Positive = 2_000_000  # bounds the memory of a batch; a longer document is a batch of its own

@@ -19,7 +19,7 @@ import jellyfish
 from gate.core import minhash, shingles, simhash
 from gate.core.profile import Profile
 from gate.core.text import normalise
-from gate.core.tokenizers import soundex_tokens, words
+from gate.core.tokenizers import find_words, soundex_tokens
 from gate.limits import Limits
 from gate.model import CheckIn
 from gate.pipeline import batches, split_for_signing
@@ -163,7 +163,7 @@ def questions(characters: int) -> list[Question]:
         "rensa": Peer(rensa_words(), 4),
         "rensa, batches": Peer(rensa_batches(), 4),
     }
-    sound = batched(lambda some: soundex_tokens(words(normalise(some)), 0))
+    sound = batched(lambda some: soundex_tokens(find_words(normalise(some)), 0))
     plain, spelt = fingerprint(WORDS), fingerprint(CHARACTERS)
     return [
         Question("words 3, 2 KB", small, plain, {"gaoya": Peer(by_words, 2), "simhash": Peer(simple, 25)}),

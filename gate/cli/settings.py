@@ -22,7 +22,7 @@ from gate.core.method_parameters import (
     SketchN,
     WindowParameters,
 )
-from gate.core.plan import bands_for, changed
+from gate.core.plan import bands_for, replaced_share
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
 from gate.errors import ConfigError
@@ -44,7 +44,7 @@ def plan(
     if options.json:
         row: dict[str, Any] = msgspec.to_builtins(expected)
         row["recall"] = [
-            {"resemblance": alike, "changed": round(changed(alike, unit), 4), "found": found}
+            {"resemblance": alike, "changed": round(replaced_share(alike, unit), 4), "found": found}
             for alike, found in expected.recall
         ]
         emit({**row, "total_bytes": expected.total_bytes, "parameters": profile.parameters()})
@@ -52,7 +52,7 @@ def plan(
     out = tables.console()
     out.print(Text(f"Profile {expected.profile}, {number(documents)} documents", style="bold"))
     out.print(Text(_parameters(profile), style="dim"))
-    show.plan(out, expected, changed=lambda alike: changed(alike, unit), words=words)
+    show.plan(out, expected, changed=lambda alike: replaced_share(alike, unit), words=words)
 
 
 def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:

@@ -6,13 +6,14 @@ A 64-bit fingerprint has four blocks, each the key of one table:
        block 3      block 2      block 1      block 0
 
 Let k = 4a + b. If the blocks 0..b all differed by more than a bits and the others by more than a - 1, the
-fingerprints would differ by (b + 1)(a + 1) + (3 - b)a = k + 1 bits at least. So whoever reads, in the blocks
-0..b, every key within a bits of its own and, in the others, every key within a - 1, meets every fingerprint
+fingerprints would differ by (b + 1)(a + 1) + (3 - b)a = k + 1 bits at least. So a look-up that reads, in the blocks
+0..b, every key within a bits of its own and, in the others, every key within a - 1, finds every fingerprint
 within k bits. The same four postings serve every k; only the number of keys read grows.
 
 A MinHash signature has bands of rows; two signatures of resemblance J share a given band with probability
 J ** rows. A band's bytes are mixed by a bijection; 16 bits of the result are the bucket, and the posting carries the
-rest as its tag. So nothing is kept twice, and a bucket's strangers are told apart without a look at their records.
+rest as its tag. So nothing is stored twice, and false candidates in a bucket are dropped without a look at their
+records.
 
 The fingerprint of a window is a key by itself, mixed in the same way.
 
@@ -55,11 +56,11 @@ class Probes:
         return Probes(self.rows[places], self.keys[places], self.tags[places], self.radii[places])
 
 
-def nothing() -> Probes:
+def no_probes() -> Probes:
     return Probes(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint8))
 
 
-def together(*parts: Probes) -> Probes:
+def merge_probes(*parts: Probes) -> Probes:
     """One set of probes out of several, in the order of documents again."""
     rows = np.concatenate([part.rows for part in parts])
     order = np.argsort(rows, kind="stable")
@@ -72,20 +73,20 @@ def together(*parts: Probes) -> Probes:
 
 
 def block_radii(radius: int) -> tuple[int, ...]:
-    """How far to look around each block's own value; -1: that block need not be read at all."""
+    """The radius to look up in each block; -1: the block need not be read at all."""
     a, b = divmod(radius, BLOCKS)
     return tuple(a if block <= b else a - 1 for block in range(BLOCKS))
 
 
 @lru_cache(maxsize=64)
-def flips(bits: int, radius: int) -> U64:
+def flip_masks(bits: int, radius: int) -> U64:
     """All masks of at most `radius` ones among `bits`."""
     masks = [sum(1 << bit for bit in ones) for r in range(radius + 1) for ones in combinations(range(bits), r)]
     return np.array(masks, np.uint64)
 
 
 def probe_count(radius: int) -> int:
-    return sum(len(flips(BLOCK_BITS, r)) for r in block_radii(radius))
+    return sum(len(flip_masks(BLOCK_BITS, r)) for r in block_radii(radius))
 
 
 def fingerprint_postings(rows: NDArray[np.int64], fingerprints: U64) -> Probes:
@@ -98,10 +99,10 @@ def fingerprint_probes(rows: NDArray[np.int64], fingerprints: U64, radius: int) 
     return _block_probes(rows, fingerprints, block_radii(radius), radius=radius)
 
 
-def _block_probes(rows: NDArray[np.int64], fingerprints: U64, around: tuple[int, ...], *, radius: int) -> Probes:
-    tables = [table for table in range(BLOCKS) if around[table] >= 0]
-    masks = np.concatenate([flips(BLOCK_BITS, around[table]) for table in tables])
-    sizes = [len(flips(BLOCK_BITS, around[table])) for table in tables]
+def _block_probes(rows: NDArray[np.int64], fingerprints: U64, radii: tuple[int, ...], *, radius: int) -> Probes:
+    tables = [table for table in range(BLOCKS) if radii[table] >= 0]
+    masks = np.concatenate([flip_masks(BLOCK_BITS, radii[table]) for table in tables])
+    sizes = [len(flip_masks(BLOCK_BITS, radii[table])) for table in tables]
     table_of = np.repeat(np.array(tables, np.uint64), sizes)
     blocks = (fingerprints[:, None] >> (table_of * np.uint64(BLOCK_BITS))) & np.uint64(0xFFFF)
     keys = (table_of << _TABLE_SHIFT) | (blocks ^ masks)
@@ -128,7 +129,7 @@ def band_postings(rows: NDArray[np.int64], signatures: NDArray[np.uint8], *, ban
 
 
 def band_tag_bytes(bands: int, band_rows: int) -> dict[int, int]:
-    """How many bytes the tags of bands take, by table: what the bucket's number does not tell."""
+    """The bytes that a tag takes in the table of each band: what the number of the bucket leaves out."""
     return dict.fromkeys(range(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands), max(band_rows - BLOCK_BITS // 8, 0))
 
 

@@ -24,7 +24,7 @@ BUILT_IN: dict[str, Profile] = {
         ),
         # Roth 2011: his best, method 43B: Soundex codes without stop words, in 40s; the sum of the hashes that 25
         # divides; similar within 30 %. His other combinations by tokenizer, drop_*, gram, si_method and si_window. For
-        # comparison, not for use: one of nine strangers is similar by chance (docs/papers.md).
+        # comparison, not for use: one of nine unrelated documents is similar by chance (docs/papers.md).
         Profile(
             name="roth-2011",
             tokenizer="soundex",
@@ -42,7 +42,7 @@ BUILT_IN: dict[str, Profile] = {
             method=MinHash(family="modular", bands=17, rows=5),
         ),
         # Azgomi et al. 2014: 5-character shingles, alike from .9 on, sizes that rule it out not compared. Signatures
-        # stand for the sets that the paper compares, in bands that find 99 % from .9 on.
+        # estimate the sets that the paper compares, in bands that find 99 % from .9 on.
         Profile(
             name="azgomi-2014",
             tokenizer="characters",

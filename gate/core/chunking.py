@@ -1,4 +1,4 @@
-"""BSW_n: chunks whose ends are set by the text itself, and what stands for each.
+"""BSW_n: chunks whose ends are set by the text itself, and the number that represents each.
 
 A chunk ends with every window whose fingerprint n divides, so chunks are some n bytes long, and a change moves no end
 but those near it:
@@ -8,7 +8,7 @@ but those near it:
                [=======]
     chunks   <----------><---- ...                          so the first chunk ends where that window does
 
-What stands for a chunk is the smallest fingerprint of the windows that end in it (Cherkasova et al. 2009), which most
+A chunk is represented by the smallest fingerprint of the windows that end in it (Cherkasova et al. 2009), which most
 changes within the chunk leave as it is; or, as before them, a hash of the chunk's bytes, which no change does.
 """
 
@@ -25,36 +25,36 @@ from gate.core.sketches import Windows, ascending, divisible
 from gate.core.tokenizers import Hashes
 
 
-def smallest_n(of: Windows, n: int) -> Features:
+def smallest_n(batch: Windows, n: int) -> Features:
     """The smallest fingerprint of each chunk, distinct and ascending."""
-    starts, owners = _chunks(of, n)
+    starts, owners = _chunks(batch, n)
     # Where a text's windows end, a segment of those across two texts begins: it must not count for the last chunk.
-    edges = _together(starts, of.ends[of.ends < of.prints.size])
-    least = np.minimum.reduceat(of.prints, edges) if starts.size else of.prints[:0]
-    return ascending(least[np.searchsorted(edges, starts)], owners, len(of.begins))
+    edges = _union(starts, batch.ends[batch.ends < batch.prints.size])
+    least = np.minimum.reduceat(batch.prints, edges) if starts.size else batch.prints[:0]
+    return ascending(least[np.searchsorted(edges, starts)], owners, len(batch.begins))
 
 
-def whole_n(of: Windows, n: int, secret: bytes = b"") -> Features:
+def whole_n(batch: Windows, n: int, secret: bytes = b"") -> Features:
     """A hash of each chunk's bytes, distinct and ascending."""
-    starts, owners = _chunks(of, n)
-    opening = starts == of.begins[owners]
-    begins = np.where(opening, starts, starts + of.width - 1)
+    starts, owners = _chunks(batch, n)
+    opening = starts == batch.begins[owners]
+    begins = np.where(opening, starts, starts + batch.width - 1)
     ends = np.empty_like(begins)
     ends[:-1] = begins[1:]
     closing = np.append(opening[1:], True) if starts.size else opening
-    ends[closing] = of.ends[owners[closing]] + of.width - 1
-    return ascending(_hashed(of.data, begins, ends, secret), owners, len(of.begins))
+    ends[closing] = batch.ends[owners[closing]] + batch.width - 1
+    return ascending(_hashed(batch.data, begins, ends, secret), owners, len(batch.begins))
 
 
-def _chunks(of: Windows, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first window of each chunk, and whose it is."""
-    closing, _ = of.texts_at(divisible(of.prints, n))
-    opening = of.begins[of.begins < of.ends]
-    return of.texts_at(_together(opening, closing[closing + 1 < of.prints.size] + 1))
+def _chunks(batch: Windows, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first window of each chunk, and the text that it belongs to."""
+    closing, _ = batch.texts_at(divisible(batch.prints, n))
+    opening = batch.begins[batch.begins < batch.ends]
+    return batch.texts_at(_union(opening, closing[closing + 1 < batch.prints.size] + 1))
 
 
-def _together(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Two rising lists as one, what is in both once."""
+def _union(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Two rising lists as one, without repetition."""
     merged = np.sort(np.concatenate([left, right]), kind="stable")  # finds the two runs, and merges them
     new = np.ones(merged.size, dtype=np.bool_)
     np.not_equal(merged[1:], merged[:-1], out=new[1:])

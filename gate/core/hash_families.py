@@ -48,9 +48,9 @@ def minima(features: Features, family: str, count: int) -> U32:
         for i, values in enumerate(functions(block, count)):
             so_far = least[i, low : low + places.size]
             np.minimum(so_far, np.minimum.reduceat(values, places), out=so_far)
-    found = np.full((len(features), count), NONE, np.uint32)
-    found[filled] = least.T
-    return found
+    result = np.full((len(features), count), NONE, np.uint32)
+    result[filled] = least.T
+    return result
 
 
 def modular(hashes: Hashes, count: int) -> Iterator[U32]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from gate.core import token_filters
 from gate.core.profile import Profile
-from gate.core.shingles import Features, varied
+from gate.core.shingles import Features, filter_texts
 from gate.core.text import Texts
-from gate.core.tokenizers import Tokens, Words, fmix64, seed_of, soundex_codes, word_tokens, words
+from gate.core.tokenizers import Tokens, Words, find_words, fmix64, seed_of, soundex_codes, word_tokens
 
 U32 = NDArray[np.uint32]
 Places = NDArray[np.int64]
@@ -32,7 +32,7 @@ _STEP = 4096  # powers to multiply out one by one; the others are products of tw
 def features(texts: Texts, profile: Profile, secret: bytes = b"", *, gram: int | None = None) -> Features:
     """The hash codes of each text's k-grams, unsigned, in the order of the text, repeated ones included."""
     gram = profile.gram if gram is None else gram
-    texts = varied(texts, profile)
+    texts = filter_texts(texts, profile)
     hashes, starts = (
         _character_grams(texts, gram)
         if profile.tokenizer == "characters"
@@ -86,34 +86,34 @@ def _character_grams(texts: Texts, gram: int) -> tuple[U32, Places]:
 
 
 def _token_grams(texts: Texts, profile: Profile, gram: int, seed: int) -> tuple[U32, Places]:
-    found = words(texts)
-    tokens = word_tokens(found, seed)
-    codes, lengths = _words(found)
+    words = find_words(texts)
+    tokens = word_tokens(words, seed)
+    codes, lengths = _words(words)
     if profile.tokenizer == "soundex":
-        chunks = soundex_codes(found, tokens.hashes, seed)
+        chunks = soundex_codes(words, tokens.hashes, seed)
         coded = np.flatnonzero(chunks)
         letters = np.ascontiguousarray(chunks[coded].astype("<u8")).view(np.uint8).reshape(-1, 8)[:, :4].reshape(-1)
         codes[coded] = hash_codes(letters, np.arange(0, letters.size, 4), np.arange(4, letters.size + 4, 4))
         lengths[coded] = 4
         tokens = Tokens(np.where(chunks == 0, tokens.hashes, chunks), tokens.starts)
     if profile.drop_stop_words:
-        stay = ~token_filters.is_stop(word_tokens(found, 0).hashes, profile.stop_words)
+        stay = ~token_filters.is_stop(word_tokens(words, 0).hashes, profile.stop_words)
         tokens, codes, lengths = tokens.only(stay), codes[stay], lengths[stay]
     if profile.drop_repeats:
-        stay = token_filters.stands_first(tokens)
+        stay = token_filters.is_first_occurrence(tokens)
         tokens, codes, lengths = tokens.only(stay), codes[stay], lengths[stay]
     begins, bounds = windows(tokens.starts, gram)
     return _joined(codes, lengths, begins, begins + gram - 1), bounds
 
 
-def _words(found: Words) -> tuple[U32, Places]:
+def _words(words: Words) -> tuple[U32, Places]:
     """The hash code of each word, and how many UTF-16 units it has."""
-    begins, ends = found.begins, found.begins + found.lengths
-    units: NDArray[np.generic] = found.data
-    if found.data.size and found.data.max() > 127:
-        units = np.frombuffer(found.data.tobytes().decode().encode("utf-16-le"), "<u2")
+    begins, ends = words.begins, words.begins + words.lengths
+    units: NDArray[np.generic] = words.data
+    if words.data.size and words.data.max() > 127:
+        units = np.frombuffer(words.data.tobytes().decode().encode("utf-16-le"), "<u2")
         # A byte that begins a code point begins a unit, and one that begins four bytes begins two.
-        steps = ((found.data & 0xC0) != 0x80).astype(np.int64) + (found.data >= 0xF0)
+        steps = ((words.data & 0xC0) != 0x80).astype(np.int64) + (words.data >= 0xF0)
         offsets = np.concatenate([[0], np.cumsum(steps)])
         begins, ends = offsets[begins], offsets[ends]
     return hash_codes(units, begins, ends), ends - begins

@@ -2,14 +2,14 @@
 
 Whatever two documents share, they share no more than the smaller has, and together they have no less than the larger.
 So the resemblance of two sets is at most smaller / larger, and a pair below the threshold by that alone cannot be above
-it: the filter loses nothing. The same holds for multisets, where a feature counts as often as it stands in a document:
+it: the filter loses nothing. The same holds for multisets, where a feature counts as often as it occurs in a document:
 their resemblance is (sum of the lesser counts) / (sum of the greater counts), and their size the sum of the counts.
 
 Three lengths, after Azgomi et al. 2014:
 
 - sets:       how many distinct features a document has. Exact for resemblance.
 - multisets:  how many it has, repeated ones included. Exact for the resemblance of multisets; of sets it loses pairs.
-- weighted:   each distinct feature's place, counted from 1 in the order of first appearance, times how often it stands
+- weighted:   each distinct feature's place, counted from 1 in the order of first appearance, times how often it occurs
               there, summed. A heuristic, the paper's own: it grows with about the square of the size, so it drops
               more pairs, and some of them are alike.
 
@@ -38,15 +38,15 @@ _CHUNK = 1 << 16  # features to look up at a time: they stay in a cache
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RemainingPairs:
     """The pairs that are left to compare, and how many there were."""
 
     pairs: Pairs
-    of: int
+    total: int
 
     @property
     def saved(self) -> int:
-        return self.of - len(self.pairs)
+        return self.total - len(self.pairs)
 
 
 def most_alike(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -61,7 +61,7 @@ def set_sizes(features: Features) -> Lengths:
 
 
 def multiset_sizes(features: Features) -> Lengths:
-    """How many features each document has, each as often as it stands there."""
+    """How many features each document has, each as often as it occurs there."""
     return np.diff(features.starts)
 
 
@@ -81,7 +81,7 @@ LENGTHS: dict[str, Callable[[Features], Lengths]] = {
 }
 
 
-def pairs_within(lengths: Lengths, threshold: float) -> Kept:
+def pairs_within(lengths: Lengths, threshold: float) -> RemainingPairs:
     """Of all pairs of documents those whose lengths allow a resemblance of the threshold.
 
     In the order of lengths, what a document has to be compared with is the stretch behind it up to length / threshold.
@@ -96,7 +96,7 @@ def pairs_within(lengths: Lengths, threshold: float) -> Kept:
     lefts = np.repeat(np.arange(lengths.size), counts)
     rights = lefts + 1 + np.arange(lefts.size) - np.repeat(np.cumsum(counts) - counts, counts)
     pairs = np.sort(np.stack([order[lefts], order[rights]], axis=1), axis=1)
-    return Kept(pairs, lengths.size * (lengths.size - 1) // 2)
+    return RemainingPairs(pairs, lengths.size * (lengths.size - 1) // 2)
 
 
 def all_pairs(documents: int) -> Pairs:
@@ -107,7 +107,7 @@ def all_pairs(documents: int) -> Pairs:
 @dataclass(frozen=True, slots=True)
 class Sets:
     """The distinct features of each document as small numbers, those of document i from `bounds[i]` on, and how often
-    each counts: once in sets, as often as it stands there in multisets.
+    each counts: once in sets, as often as it occurs there in multisets.
 
     For reference: it holds all features, where a signature has a fixed number of bytes.
     """
@@ -122,18 +122,18 @@ class Sets:
         counts = np.diff(bounds)
         sizes = np.diff(np.concatenate([[0], np.cumsum(weights)])[bounds])
         shared = np.zeros(len(pairs), np.int64)
-        there = np.zeros(int(numbers.max()) + 1 if numbers.size else 0, np.int64)  # what the left of some pairs has
+        left_weights = np.zeros(int(numbers.max()) + 1 if numbers.size else 0, np.int64)
         order = np.argsort(pairs[:, 0], kind="stable")
         lefts = pairs[order, 0]
         for begin, end in _runs(lefts, counts[pairs[order, 1]]):
             left = slice(bounds[lefts[begin]], bounds[lefts[begin] + 1])
-            there[numbers[left]] = weights[left]
+            left_weights[numbers[left]] = weights[left]
             others = pairs[order[begin:end], 1]
             ends = np.cumsum(counts[others])
             places = np.arange(int(ends[-1])) + np.repeat(bounds[others] - (ends - counts[others]), counts[others])
-            lesser = np.concatenate([[0], np.cumsum(np.minimum(there[numbers[places]], weights[places]))])
+            lesser = np.concatenate([[0], np.cumsum(np.minimum(left_weights[numbers[places]], weights[places]))])
             shared[order[begin:end]] = lesser[ends] - lesser[ends - counts[others]]
-            there[numbers[left]] = 0
+            left_weights[numbers[left]] = 0
         exact: NDArray[np.float64] = shared / np.maximum(sizes[pairs].sum(axis=1) - shared, 1)
         return exact
 
@@ -159,11 +159,11 @@ def _runs(lefts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[tuple[
 
 
 def distinct(features: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each distinct feature of each document stands first, in the order of the text, and how often it stands."""
-    standing = representatives(features.hashes, features.starts)
-    first = np.full(standing.size, standing.size, np.int64)
-    np.minimum.at(first, standing, np.arange(standing.size))
-    heads = np.flatnonzero(standing == np.arange(standing.size))
+    """The first position of each distinct feature of each document, in text order, and how often it occurs."""
+    representative = representatives(features.hashes, features.starts)
+    first = np.full(representative.size, representative.size, np.int64)
+    np.minimum.at(first, representative, np.arange(representative.size))
+    heads = np.flatnonzero(representative == np.arange(representative.size))
     order = np.argsort(first[heads], kind="stable")
-    counts = np.bincount(standing, minlength=standing.size)
+    counts = np.bincount(representative, minlength=representative.size)
     return first[heads][order], counts[heads][order].astype(np.int64)

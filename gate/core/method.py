@@ -1,4 +1,4 @@
-"""What a method is: it signs texts, says where a signature is kept and looked up, and compares two of them."""
+"""What a method is: it signs texts, says where a signature is stored and looked up, and compares two of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Signatures:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """How alike the pairs of two lists of bodies are; None where the method cannot tell."""
+    """How alike the pairs of two lists of bodies are; None where the method does not measure it."""
 
     distance: NDArray[np.int64] | None = None
     resemblance: Floats | None = None
@@ -46,7 +46,7 @@ class Room:
     """How many bytes a signature takes, and its tag in each table; a tag of a table that is not named takes 8.
 
     A body that grows with its text has `each` bytes for each of its values behind the first `body` bytes, of which
-    the lower 31 bits tell how many values there are.
+    the lower 31 bits are the number of values.
     """
 
     body: int
@@ -67,10 +67,10 @@ class Method(Protocol):
     def sign(self, texts: Texts) -> Signatures: ...
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
-        """Where the bodies are kept; a pure function of the body, so that anybody can finish or undo an entry."""
+        """Where the bodies are stored; a pure function of the body, so that any process can finish or undo an entry."""
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
-        """Where whatever is alike may be kept."""
+        """Where bodies that are alike may be stored."""
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         """Measures of lefts[i] and rights[i]; resemblance and distance are the same from both sides."""
@@ -96,7 +96,7 @@ def bodies_of(table: NDArray[np.uint8], counts: NDArray[np.int64], *, least: int
 
 
 def whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:
-    """The bodies as rows of one array; left out, an empty one would set each pair after it askew."""
+    """The bodies as rows of one array. An empty one is an error: left out, it would shift every pair after it."""
     rows, table = stack(bodies)
     if len(rows) < len(bodies):
         raise ValueError("a text with too few features has no body to compare")

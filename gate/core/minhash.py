@@ -94,12 +94,12 @@ class HybridMethod:
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = stack(bodies)
         blocks = bands.fingerprint_postings(rows, simhash.leading_fingerprints(table))
-        return bands.together(blocks, _band_postings(rows, table[:, FINGERPRINT_BYTES:], self.parameters))
+        return bands.merge_probes(blocks, _band_postings(rows, table[:, FINGERPRINT_BYTES:], self.parameters))
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = stack(bodies)
         blocks = bands.fingerprint_probes(rows, simhash.leading_fingerprints(table), self.parameters.radius)
-        return bands.together(blocks, _band_postings(rows, table[:, FINGERPRINT_BYTES:], self.parameters))
+        return bands.merge_probes(blocks, _band_postings(rows, table[:, FINGERPRINT_BYTES:], self.parameters))
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
         left, right = whole(lefts), whole(rights)

@@ -1,10 +1,10 @@
 """Split two texts into the passages that they share and those that they do not.
 
-A word is shared if some run of `gram` words around it stands in both texts, whatever its case. The passages of a
+A word is shared if some run of `gram` words around it occurs in both texts, in any case. The passages of a
 text, put together, are the text to the last character: what lies between two words goes with the word before it,
 and what lies before the first word with the first.
 
-This is for people to look at. It reads words as the signatures do, but cuts them where a combining mark stands;
+This is for people to look at. It reads words as the signatures do, but cuts them at combining marks;
 both texts are cut alike, so what is shared stays shared.
 """
 
@@ -43,10 +43,10 @@ def passages(left: str, right: str, *, gram: int = 3) -> tuple[tuple[Passage, ..
 
 def _words(text: str) -> tuple[list[int], list[str]]:
     """Where each word starts, and the word as it is compared."""
-    found = list(_WORD.finditer(text))
+    matches = list(_WORD.finditer(text))
     return (
-        [match.start() for match in found],
-        [unicodedata.normalize("NFKC", match.group()).casefold() for match in found],
+        [match.start() for match in matches],
+        [unicodedata.normalize("NFKC", match.group()).casefold() for match in matches],
     )
 
 

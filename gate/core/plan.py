@@ -1,6 +1,6 @@
-"""What a profile costs and finds, before the first document is in: look-ups, strangers, bytes, recall.
+"""What a profile costs and finds, before the first document is in: look-ups, false candidates, bytes, recall.
 
-Everything here is arithmetic on the parameters. Four models stand behind it:
+Everything here is arithmetic on the parameters. It rests on four models:
 
 - A band of r rows is shared with probability p ** r, where p = J + (1 - J) / 256: a row agrees because the sets do,
   or by the chance of one byte.
@@ -12,8 +12,8 @@ Everything here is arithmetic on the parameters. Four models stand behind it:
   probability J, so documents of one size share a key with probability 1 - (1 - J) ** k. How many keys and fingerprints
   there are grows with the text; a document of 8 KB is taken.
 
-Real texts repeat words and come in unequal sizes, so a measured recall may differ; a hybrid's two ways are taken
-as independent. That strangers share phrases is in no model.
+Real texts repeat words and come in unequal sizes, so a measured recall may differ; a hybrid's two access paths are
+taken as independent. That unrelated documents share phrases is in no model.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Plan:
     profile: str
     documents: int
     probes: int  # buckets read per look-up
-    postings: int  # buckets that a stored document stands in
+    postings: int  # buckets that hold a stored document
     bucket_size: float  # postings in a bucket, if all are used alike, of the table that has the fewest
-    expected_candidates: float  # strangers per look-up that have to be compared
+    expected_candidates: float  # false candidates: unrelated documents per look-up that have to be compared
     bytes_per_document: dict[str, int]  # as it is defined; a backend's own overhead comes on top
-    recall: list[tuple[float, float]]  # resemblance, chance that the pair meets
-    radius: int | None  # fingerprints within so many bits meet for certain
+    recall: list[tuple[float, float]]  # resemblance, chance that the pair is found
+    radius: int | None  # fingerprints within so many bits are found for certain
 
     @property
     def total_bytes(self) -> int:
@@ -75,15 +75,15 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way of finding, of which a method has one or more."""
+class AccessPath:
+    """One way to find candidates, of which a method has one or more."""
 
     probes: int
     postings: int
     bucket_bits: float
-    strangers: float  # the share of unrelated documents that have to be compared
+    false_candidates: float  # the share of unrelated documents that have to be compared
     size: dict[str, int]  # bytes, but for the postings
-    recall: Callable[[float], float]  # the chance that a pair of that resemblance meets
+    recall: Callable[[float], float]  # the chance that a pair of that resemblance is found
     radius: int | None = None
 
 
@@ -92,68 +92,68 @@ def plan(profile: Profile, documents: int) -> Plan:
     method_of(profile)  # refuses parameters that do not go together
     if documents < 0:
         raise ValueError("documents must not be negative")
-    ways = [way(profile, profile.method) for way in WAYS[type(profile.method)]]
-    postings = sum(way.postings for way in ways)
+    paths = [path(profile, profile.method) for path in ACCESS_PATHS[type(profile.method)]]
+    postings = sum(path.postings for path in paths)
     size = {"record": IDENTITY_BYTES, "postings": postings * POSTING_BYTES}
-    for way in ways:
-        size |= way.size
+    for path in paths:
+        size |= path.size
     return Plan(
         profile=profile.ref,
         documents=documents,
-        probes=sum(way.probes for way in ways),
+        probes=sum(path.probes for path in paths),
         postings=postings,
-        bucket_size=documents / 2 ** min(way.bucket_bits for way in ways),
-        expected_candidates=documents * sum(way.strangers for way in ways),
+        bucket_size=documents / 2 ** min(path.bucket_bits for path in paths),
+        expected_candidates=documents * sum(path.false_candidates for path in paths),
         bytes_per_document=size,
         recall=[(resemblance, recall(profile, resemblance)) for resemblance in RESEMBLANCES],
-        radius=next((way.radius for way in ways if way.radius is not None), None),
+        radius=next((path.radius for path in paths if path.radius is not None), None),
     )
 
 
 def recall(profile: Profile, resemblance: float) -> float:
-    """The chance that two documents of that resemblance meet in the index."""
+    """The chance that one of two documents of that resemblance is found by the other."""
     missed = 1.0
-    for way in WAYS[type(profile.method)]:
-        missed *= 1.0 - way(profile, profile.method).recall(resemblance)
+    for path in ACCESS_PATHS[type(profile.method)]:
+        missed *= 1.0 - path(profile, profile.method).recall(resemblance)
     return 1.0 - missed
 
 
-def _blocks(_: Profile, parameters: Fingerprinted) -> Way:
-    def found(resemblance: float) -> float:
+def _blocks(_: Profile, parameters: Fingerprinted) -> AccessPath:
+    def chance(resemblance: float) -> float:
         cosine = 2.0 * resemblance / (1.0 + resemblance)
-        return within(parameters.radius, acos(min(1.0, cosine)) / pi)
+        return chance_within(parameters.radius, acos(min(1.0, cosine)) / pi)
 
-    return Way(
+    return AccessPath(
         probes=probe_count(parameters.radius),
         postings=BLOCKS,
         bucket_bits=BLOCK_BITS,
-        strangers=within(parameters.radius, 0.5),
+        false_candidates=chance_within(parameters.radius, 0.5),
         size={"fingerprint": FINGERPRINT_BYTES},
-        recall=found,
+        recall=chance,
         radius=parameters.radius,
     )
 
 
-def _bands(_: Profile, parameters: MinHash | SketchN) -> Way:
-    def found(resemblance: float) -> float:
+def _bands(_: Profile, parameters: MinHash | SketchN) -> AccessPath:
+    def chance(resemblance: float) -> float:
         agree = resemblance + (1.0 - resemblance) * CHANCE
         return band_recall(agree, bands=parameters.bands, band_rows=parameters.rows)
 
     size = VALUE_BYTES * parameters.sample if isinstance(parameters, SketchN) else SIZE_BYTES + parameters.bins
-    return Way(
+    return AccessPath(
         probes=parameters.bands,
         postings=parameters.bands,
         bucket_bits=min(BLOCK_BITS, 8 * parameters.rows),
-        strangers=parameters.bands * CHANCE**parameters.rows,
+        false_candidates=parameters.bands * CHANCE**parameters.rows,
         size={"sketch": size},
-        recall=found,
+        recall=chance,
     )
 
 
-def _range(profile: Profile, parameters: SimilarityIndex) -> Way:
+def _range(profile: Profile, parameters: SimilarityIndex) -> AccessPath:
     least, number = profile.resemblance or 1.0, parameters.si_method
 
-    def found(resemblance: float) -> float:
+    def chance(resemblance: float) -> float:
         if resemblance == 1.0 or number in (5, 7, 9):  # extremes add up alike in all documents of one length
             return 1.0
         if number == SUPER or number % 2 == 0:  # a hash is near another by chance
@@ -163,33 +163,33 @@ def _range(profile: Profile, parameters: SimilarityIndex) -> Way:
         return (atan((1.0 / least - shared) / apart) - atan((least - shared) / apart)) / pi
 
     middle = (3 << 40).to_bytes(FINGERPRINT_BYTES, "little")
-    return Way(
+    return AccessPath(
         probes=len(SimilarityIndexMethod(profile, parameters).probes([middle])),
         postings=1,
         bucket_bits=NUMBER_BITS,
-        strangers=found(0.0),
+        false_candidates=chance(0.0),
         size={"number": FINGERPRINT_BYTES},
-        recall=found,
+        recall=chance,
     )
 
 
-def _prints(profile: Profile, parameters: ModN | MinN | BswN) -> Way:
+def _prints(profile: Profile, parameters: ModN | MinN | BswN) -> AccessPath:
     method = SampleMethod(profile, parameters)
-    found = method.most if isinstance(parameters, MinN) else min(TEXT_BYTES // parameters.sample, method.most)
-    kept = max(found, 1)
+    sampled = method.most if isinstance(parameters, MinN) else min(TEXT_BYTES // parameters.sample, method.most)
+    kept = max(sampled, 1)
     keys = min(kept, parameters.max_keys)
-    return Way(
+    return AccessPath(
         probes=keys,
         postings=keys,
-        bucket_bits=method.bucket_bits - log2(keys),  # all keys stand in one table
-        strangers=0.0,
+        bucket_bits=method.bucket_bits - log2(keys),  # all keys are in one table
+        false_candidates=0.0,
         size={"prints": COUNT_BYTES + kept * PRINT_BYTES},
         recall=lambda resemblance: 1.0 - (1.0 - resemblance) ** keys,
     )
 
 
 # A row for each method of `gate.core.method_registry`.
-WAYS: dict[type[MethodParameters], tuple[Callable[[Profile, Any], Way], ...]] = {
+ACCESS_PATHS: dict[type[MethodParameters], tuple[Callable[[Profile, Any], AccessPath], ...]] = {
     SimHash: (_blocks,),
     MinHash: (_bands,),
     Hybrid: (_blocks, _bands),
@@ -205,7 +205,7 @@ def bands_for(resemblance: float, *, bins: int, recall: float) -> tuple[int, int
     """The bands and rows that find pairs of that resemblance with that probability, and the fewest pairs below it.
 
     For each number of rows there is a least number of bands that will do; of those, the steepest curve brings the
-    fewest strangers: that with the least area below it up to the resemblance.
+    fewest false candidates: that with the least area below it up to the resemblance.
     """
     if not 0.0 < resemblance <= 1.0:
         raise ConfigError(f"at: {resemblance} is not allowed; give a resemblance above 0 and at most 1")
@@ -226,17 +226,17 @@ def bands_for(resemblance: float, *, bins: int, recall: float) -> tuple[int, int
     return best[1], best[2]
 
 
-def changed(resemblance: float, gram: int) -> float:
+def replaced_share(resemblance: float, gram: int) -> float:
     """The share of words (or characters) that, replaced here and there, leaves two texts of one length so alike.
 
-    A replaced word takes the `gram` k-grams with it that it stands in, so a share q of them survives where
+    A replaced word takes the `gram` k-grams that it is part of with it, so a share q of them survives where
     q = (1 - changed) ** gram, and J = q / (2 - q).
     """
     survives = 2.0 * resemblance / (1.0 + resemblance)
     return 1.0 - float(survives ** (1.0 / gram))
 
 
-def within(radius: int, differs: float) -> float:
+def chance_within(radius: int, differs: float) -> float:
     """The chance that at most `radius` of 64 bits differ, each with probability `differs`."""
     return sum(
         comb(FINGERPRINT_BITS, d) * differs**d * (1.0 - differs) ** (FINGERPRINT_BITS - d) for d in range(radius + 1)

@@ -2,7 +2,7 @@
 
 **The definition**, bit for bit. Bytes are polynomials over GF(2), the highest bit first: the window b[0] ... b[w-1] is
 A = b[0] x^(8(w-1)) + ... + b[w-1]. With P an irreducible polynomial of degree 64, the fingerprint is A x^64 mod P as a
-number of 64 bits. The factor x^64 sees to it that a window of eight bytes or less is not its own fingerprint, which
+number of 64 bits. Without the factor x^64 a window of eight bytes or less would be its own fingerprint, which
 would make "the smallest" the first in the alphabet.
 
 When the window moves by a byte, with T[b] = b x^64 mod P and U[b] = b x^(64 + 8w) mod P,
@@ -54,7 +54,7 @@ def fingerprints(data: NDArray[np.uint8], window: int, polynomial: int) -> Hashe
 def _stepped(grid: NDArray[np.uint8], window: int, entering: Hashes, leaving: Hashes) -> Hashes:
     """Row i of the result: the fingerprints of lane i, of the windows that end in each of its steps."""
     steps, lanes = grid.shape[0] - window, grid.shape[1]
-    found = np.empty((lanes, steps), dtype=np.uint64)
+    prints = np.empty((lanes, steps), dtype=np.uint64)
     rows = np.zeros((_ROWS, lanes), dtype=np.uint64)
     top, term = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     places, last = top.view(np.int64), rows[-1]
@@ -74,8 +74,8 @@ def _stepped(grid: NDArray[np.uint8], window: int, entering: Hashes, leaving: Ha
             leaving.take(grid[step], out=term, mode="clip")
             np.bitwise_xor(row, term, out=row)
             last = row
-        found[:, first : first + _ROWS] = rows.T
-    return found
+        prints[:, first : first + _ROWS] = rows.T
+    return prints
 
 
 @lru_cache(maxsize=16)

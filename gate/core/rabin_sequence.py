@@ -3,7 +3,7 @@
 With the polynomials of `gate.core.rabin`: the numbers v[0] ... v[n-1], their highest bits first, are the polynomial
 A = v[0] x^(32(n-1)) + ... + v[n-1] over GF(2), and the fingerprint is A x^64 mod P. The sequences are folded: each
 two neighbours become one residue, left x^32 + right, then each two of those with x^64, and so on. In a sequence of odd
-length the first stands alone, as if a 0 were before it. So a batch takes as many steps as its longest sequence has
+length the first is alone, as if a 0 were before it. So a batch takes as many steps as its longest sequence has
 binary digits, and one more numpy pass over half as much each time.
 """
 
@@ -34,10 +34,10 @@ def fingerprints(values: NDArray[np.uint32], starts: NDArray[np.int64], secret: 
         left[outside] = 0
         residues, starts = _times(left, factor, polynomial) ^ residues[rights], bounds
         factor = int(_times(np.array([factor], np.uint64), factor, polynomial)[0])
-    found = np.zeros(starts.size - 1, np.uint64)
+    prints = np.zeros(starts.size - 1, np.uint64)
     square = int(_times(np.array([1 << 32], np.uint64), 1 << 32, polynomial)[0])
-    found[np.diff(starts) == 1] = _times(residues, square, polynomial)
-    return found
+    prints[np.diff(starts) == 1] = _times(residues, square, polynomial)
+    return prints
 
 
 def _times(values: Hashes, factor: int, polynomial: int) -> Hashes:

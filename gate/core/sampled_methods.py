@@ -2,7 +2,7 @@
 
 A body of a set is its size (4 bytes; the uppermost bit says that the set was larger and these are its smallest) and
 its fingerprints, 8 bytes each, ascending. So the keys follow from it: the smallest `max_keys` of the fingerprints.
-Whatever a document shares with another, the smaller ones first, they meet in; a part meets its whole.
+Two documents find each other by any small fingerprint that they share, and so does a part its whole.
 """
 
 from __future__ import annotations
@@ -107,25 +107,25 @@ class SampleMethod:
             return Measures(resemblance=resemblance)
         # Of two or three fingerprints, all may be shared by chance; sets that were not cut have the minimum anyway.
         least = float(self.profile.min_features)
-        inside = [both / np.maximum(size, least) for size in (left, right)]
-        return Measures(resemblance=resemblance, left_in_right=inside[0], right_in_left=inside[1])
+        contained = [both / np.maximum(size, least) for size in (left, right)]
+        return Measures(resemblance=resemblance, left_in_right=contained[0], right_in_left=contained[1])
 
     def _shared(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> tuple[Floats, Floats, Floats]:
         """How many fingerprints the pairs share, and how many of either side were looked at."""
         if not all(lefts) or not all(rights):
             raise ValueError("a text with too few features has no body to compare")
-        found = np.zeros((3, len(lefts)))
-        uncut: dict[bytes, list[int]] = {}  # pairs of sets that were not cut, by the left one: it meets many
+        counts = np.zeros((3, len(lefts)))
+        uncut: dict[bytes, list[int]] = {}  # pairs of sets that were not cut, by the left one, which has many
         for i, (left, right) in enumerate(zip(lefts, rights, strict=True)):
             if (left[COUNT_BYTES - 1] | right[COUNT_BYTES - 1]) & CUT:
-                found[:, i] = sketches.shared_of_cut(_prints(left), _prints(right), self.most)
+                counts[:, i] = sketches.shared_of_cut(_prints(left), _prints(right), self.most)
             else:
                 uncut.setdefault(left, []).append(i)
         for left, places in uncut.items():
-            one, others = _prints(left), [_prints(rights[i]) for i in places]
-            found[0, places] = sketches.shared_by_each(one, others)
-            found[1, places], found[2, places] = one.size, [other.size for other in others]
-        return found[0], found[1], found[2]
+            print_set, others = _prints(left), [_prints(rights[i]) for i in places]
+            counts[0, places] = sketches.shared_by_each(print_set, others)
+            counts[1, places], counts[2, places] = print_set.size, [other.size for other in others]
+        return counts[0], counts[1], counts[2]
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
@@ -170,7 +170,7 @@ class SketchMethod:
 
 
 def _windows(texts: Texts, profile: Profile, parameters: WindowParameters, secret: bytes) -> Windows:
-    return sketches.windows(shingles.varied(texts, profile), parameters.window, polynomial_of(secret))
+    return sketches.windows(shingles.filter_texts(texts, profile), parameters.window, polynomial_of(secret))
 
 
 def _prints(body: bytes) -> Hashes:

@@ -27,13 +27,13 @@ from gate.core.tokenizers import (
     Hashes,
     Tokens,
     chained,
+    find_words,
     fmix64,
     lanes_of,
     seed_of,
     soundex_tokens,
     utf8,
     word_tokens,
-    words,
 )
 
 _Q = 0x9E3779B97F4A7C13  # odd, so that no multiplication loses a bit; 3 mod 8, so that its powers do not soon repeat
@@ -73,14 +73,14 @@ class Features:
 
 def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
     """The features of each text under a profile, in the order of the text, repeated ones included."""
-    seed, texts = seed_of(secret), varied(texts, profile)
+    seed, texts = seed_of(secret), filter_texts(texts, profile)
     if profile.tokenizer == "characters":
         return _character_grams(texts, profile.gram, seed)
     return _token_grams(_tokens(texts, profile, seed), profile.gram)
 
 
-def varied(texts: Texts, profile: Profile) -> Texts:
-    """The texts after the variations that change characters; those of words come when there are words."""
+def filter_texts(texts: Texts, profile: Profile) -> Texts:
+    """The texts after the filters that change characters; those of tokens come after the tokenizer."""
     if profile.mask_numbers:
         texts = token_filters.mask_numbers(texts)
     if profile.tokenizer == "characters" and profile.drop_stop_words:
@@ -91,16 +91,16 @@ def varied(texts: Texts, profile: Profile) -> Texts:
 
 
 def _tokens(texts: Texts, profile: Profile, seed: int) -> Tokens:
-    found = words(texts)
-    tokens = word_tokens(found, seed) if profile.tokenizer == "words" else soundex_tokens(found, seed)
+    words = find_words(texts)
+    tokens = word_tokens(words, seed) if profile.tokenizer == "words" else soundex_tokens(words, seed)
     if profile.drop_stop_words:
-        plain = tokens if profile.tokenizer == "words" and not seed else word_tokens(found, 0)
+        plain = tokens if profile.tokenizer == "words" and not seed else word_tokens(words, 0)
         tokens = token_filters.drop_stop_words(tokens, plain.hashes, profile.stop_words)
     return token_filters.drop_repeats(tokens) if profile.drop_repeats else tokens
 
 
 def _within(starts: NDArray[np.int64], gram: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """New starts, and which of all windows lie within one document."""
+    """The starts of the windows of each document, and which of all windows lie within one document."""
     counts = np.maximum(np.diff(starts) - (gram - 1), 0)
     bounds = np.zeros_like(starts)
     np.cumsum(counts, out=bounds[1:])

@@ -89,7 +89,7 @@ def fingerprints(features: Features, weights: Weights = "count") -> NDArray[np.u
     """The fingerprint of each document."""
     if weights != "count":
         features = weighted(features, weights)
-    counts = _ones(features)
+    counts = _bit_counts(features)
     totals = np.diff(features.starts)
     bits = np.packbits(counts * 2 > totals[:, None], axis=1, bitorder="little")
     return bits.view("<u8").reshape(-1).astype(np.uint64)
@@ -112,19 +112,19 @@ def distance(left: int | NDArray[np.uint64], right: int | NDArray[np.uint64]) ->
 
 
 def weighted(features: Features, weights: Weights) -> Features:
-    """Each distinct feature of a document as often as it weighs."""
-    standing = representatives(features.hashes, features.starts)
-    distinct = np.flatnonzero(standing == np.arange(standing.size))
+    """Each distinct feature of a document repeated by its weight."""
+    representative = representatives(features.hashes, features.starts)
+    distinct = np.flatnonzero(representative == np.arange(representative.size))
     hashes, starts = features.hashes[distinct], np.searchsorted(distinct, features.starts)
     if weights == "set":
         return Features(hashes, starts)
-    occurrences = np.bincount(standing, minlength=standing.size)[distinct]
+    occurrences = np.bincount(representative, minlength=representative.size)[distinct]
     repeats = np.frexp(occurrences)[1]  # the number of binary digits: 1 + floor(log2)
     ends = np.concatenate([[0], np.cumsum(repeats)])
     return Features(np.repeat(hashes, repeats), ends[starts])
 
 
-def _ones(features: Features) -> NDArray[np.int64]:
+def _bit_counts(features: Features) -> NDArray[np.int64]:
     """How many hashes of each document have each bit set: (documents, 64)."""
     sizes = np.diff(features.starts)
     counts = np.zeros((sizes.size, 64), dtype=np.int64)

@@ -16,7 +16,7 @@ Hashes are signed, as they are in Java, so a sum may be negative, and that of tw
 - Winnowing takes the lowest hash of each window of w, the rightmost of equals, each place once; a document of fewer
   than w hashes is one window.
 - The random third are the hashes at the places j = 0, 1, 2 ... of a document where 3 divides fmix64(2011 * 2^32 + j).
-- Of words that are equally frequent those that stand first are taken.
+- Of words that are equally frequent those that occur first are taken.
 - The super shingle hashes each k hashes, side by side but not overlapping, as `Arrays.hashCode` does, and then those,
   until one is left. (With overlap, as k-grams of text have it, that would take the square of a document's length.)
 - The Rabin hash is that of `gate.core.rabin_sequence`, read as a signed number.
@@ -26,8 +26,8 @@ The likeness here is smaller / larger, 0 if the signs differ, and the threshold 
 30 % of the other.
 
 **Where it is kept.** A number's bucket is its sign, the length of its binary form and the four digits behind the first
-(16 buckets in each doubling). Buckets rise with numbers, so whoever reads those from n times the threshold to n
-divided by it meets every number that is alike. A document whose sketch is empty, or adds up to 0, has no number.
+(16 buckets in each doubling). Buckets rise with numbers, so a look-up that reads those from n times the threshold to n
+divided by it finds every number that is alike. A document whose sketch is empty, or adds up to 0, has no number.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ Numbers = NDArray[np.int64]
 Signed = NDArray[np.int32]
 
 DIVISOR = 25
-MOST = 400  # lowest or highest hashes
-MOST_WORDS = 200
+MAX_HASHES = 400  # lowest or highest hashes
+MAX_WORDS = 200
 TABLE = 9  # between the blocks of fingerprints and the bands
 _STEPS = 4  # binary digits of a bucket behind the first
 _SEED = np.uint64(2011 << 32)
@@ -103,13 +103,13 @@ def _winnowed(whole: Sketch, window: int) -> Sketch:
     ends = np.stack([whole.starts[short], whole.starts[short + 1]], axis=1).reshape(-1)
     if ends.size and ends[-1] == pairs.size:
         ends = ends[:-1]
-    lone = np.minimum.reduceat(pairs, ends)[::2] if ends.size else pairs[:0]
+    of_short = np.minimum.reduceat(pairs, ends)[::2] if ends.size else pairs[:0]
     width = 1
     while 2 * width <= window:
         pairs = np.minimum(pairs[:-width], pairs[width:])
         width *= 2
     chosen = np.minimum(pairs[begins], pairs[begins + window - width]) if begins.size else pairs[:0]
-    places = np.unique(last - (np.concatenate([chosen, lone]) & last))
+    places = np.unique(last - (np.concatenate([chosen, of_short]) & last))
     return whole.only(places.astype(np.int64))
 
 
@@ -125,7 +125,7 @@ def _extreme(whole: Sketch, keys: NDArray[np.uint64]) -> Sketch:
     """The values with the lowest keys, in the order of the keys."""
     documents = np.repeat(np.arange(whole.starts.size - 1, dtype=np.uint64), np.diff(whole.starts))
     order = np.argsort(documents << np.uint64(32) | keys, kind="stable")
-    return Sketch(whole.values[order], whole.starts).only(np.flatnonzero(_places(whole.starts) < MOST))
+    return Sketch(whole.values[order], whole.starts).only(np.flatnonzero(_places(whole.starts) < MAX_HASHES))
 
 
 def _third(whole: Sketch, window: int) -> Sketch:
@@ -138,7 +138,7 @@ def _frequent(whole: Sketch, window: int) -> Sketch:
     starts = np.searchsorted(first, whole.starts)
     documents = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     order = np.lexsort((first, -counts, documents))
-    return Sketch(whole.values[first[order]], starts).only(np.flatnonzero(_places(starts) < MOST_WORDS))
+    return Sketch(whole.values[first[order]], starts).only(np.flatnonzero(_places(starts) < MAX_WORDS))
 
 
 FILTERS: tuple[Callable[[Sketch, int], Sketch], ...] = (
@@ -154,15 +154,15 @@ def _super_shingles(whole: Sketch, gram: int) -> Numbers:
         np.cumsum(counts, out=bounds[1:])
         begins = np.repeat(starts[:-1], counts) + gram * _places(bounds)
         ends = np.minimum(begins + gram, np.repeat(starts[1:], counts))
-        # A number that stands alone is what is to be left: it is not hashed again.
+        # A single number is the result: it is not hashed again.
         alone = np.repeat(np.diff(starts) == 1, counts)
         hashed = (
             java_string_hash.hash_codes(hashes, begins, ends) + java_string_hash.powers(31, gram + 1)[ends - begins]
         )
         hashes, starts = np.where(alone, hashes[begins], hashed), bounds
-    found = np.zeros(starts.size - 1, np.int64)
-    found[np.diff(starts) == 1] = hashes.view(np.int32)
-    return found
+    result = np.zeros(starts.size - 1, np.int64)
+    result[np.diff(starts) == 1] = hashes.view(np.int32)
+    return result
 
 
 def _unsigned(values: Signed) -> NDArray[np.uint64]:

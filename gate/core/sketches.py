@@ -1,8 +1,8 @@
-"""Mod_n, Min_n and Sketch_n: which fingerprints of a text's windows stand for the text.
+"""Mod_n, Min_n and Sketch_n: which fingerprints of a text's windows represent the text.
 
 A text is the set of the Rabin fingerprints of all its windows of w bytes (UTF-8 of the normal form). Of that set
 
-    Mod_n     keeps the fingerprints that n divides: as many as the text is long, so a part can be told from its whole
+    Mod_n     keeps the fingerprints that n divides: as many as the text is long, so a part differs from its whole
     Min_n     keeps the n smallest
     Sketch_n  keeps the smallest under each of n hash functions
 
@@ -37,7 +37,7 @@ _ALL = 2**64 - 1
 @dataclass(frozen=True, slots=True)
 class Windows:
     """The windows of a batch: the bytes of text i are `data[bounds[i]:bounds[i + 1]]`, and the fingerprints of its
-    windows `prints[begins[i]:ends[i]]`. Those of windows that lie across two texts stand between and are nobody's."""
+    windows `prints[begins[i]:ends[i]]`. Those of windows across the end of a text lie between and belong to none."""
 
     data: NDArray[np.uint8]
     bounds: NDArray[np.int64]
@@ -60,7 +60,7 @@ class Windows:
         return replace(self, ends=np.minimum(self.ends, self.begins + limit))
 
     def texts_at(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places, given in rising order, of windows that are somebody's, and whose they are."""
+        """Of ascending positions those of windows that belong to a text, and the number of that text."""
         owners = np.searchsorted(self.bounds, places, side="right") - 1
         inside = places < self.ends[owners]
         return places[inside], owners[inside]
@@ -94,30 +94,30 @@ def divisible(prints: Hashes, n: int) -> NDArray[np.int64]:
     return places if odd == n else places[(prints[places] & np.uint64(even - 1)) == 0]
 
 
-def mod_n(of: Windows, n: int) -> Features:
+def mod_n(batch: Windows, n: int) -> Features:
     """The fingerprints of each text that n divides, distinct and ascending."""
-    places, owners = of.texts_at(divisible(of.prints, n))
-    return ascending(of.prints[places], owners, len(of.begins))
+    places, owners = batch.texts_at(divisible(batch.prints, n))
+    return ascending(batch.prints[places], owners, len(batch.begins))
 
 
-def min_n(of: Windows, n: int) -> Features:
+def min_n(batch: Windows, n: int) -> Features:
     """The n smallest fingerprints of each text, distinct and ascending; fewer where there are no more."""
-    counts, texts = of.counts, len(of.begins)
+    counts, texts = batch.counts, len(batch.begins)
     # Below such a bound half as many again as are needed are expected.
     wanted = [min((3 * n // 2 + 32) * (1 << 64) // max(count, 1), _ALL) for count in counts.tolist()]
-    bounds = np.repeat(np.array(wanted, dtype=np.uint64), np.diff(of.bounds))[: of.prints.size]
-    places, owners = of.texts_at(np.flatnonzero(of.prints <= bounds))
-    found = ascending(of.prints[places], owners, texts)
-    poor = np.flatnonzero((np.diff(found.starts) < n) & (np.bincount(owners, minlength=texts) < counts)).tolist()
-    if poor:  # texts that repeat themselves, most of them
-        sets = [found.hashes[a:b] for a, b in pairwise(found.starts.tolist())]
-        for i in poor:
-            mine, bound = of.prints[of.begins[i] : of.ends[i]], wanted[i]
+    bounds = np.repeat(np.array(wanted, dtype=np.uint64), np.diff(batch.bounds))[: batch.prints.size]
+    places, owners = batch.texts_at(np.flatnonzero(batch.prints <= bounds))
+    smallest = ascending(batch.prints[places], owners, texts)
+    too_few = np.flatnonzero((smallest.counts < n) & (np.bincount(owners, minlength=texts) < counts)).tolist()
+    if too_few:  # texts that repeat themselves, most of them
+        sets = [smallest.hashes[a:b] for a, b in pairwise(smallest.starts.tolist())]
+        for i in too_few:
+            prints, bound = batch.prints[batch.begins[i] : batch.ends[i]], wanted[i]
             while sets[i].size < n and bound < _ALL:
                 bound = min(8 * bound, _ALL)
-                sets[i] = np.unique(mine[mine <= np.uint64(bound)])
-        found = Features(np.concatenate(sets), np.cumsum([0, *map(len, sets)], dtype=np.int64))
-    return found.first(n)
+                sets[i] = np.unique(prints[prints <= np.uint64(bound)])
+        smallest = Features(np.concatenate(sets), np.cumsum([0, *map(len, sets)], dtype=np.int64))
+    return smallest.first(n)
 
 
 def ascending(values: Hashes, owners: NDArray[np.int64], texts: int) -> Features:
@@ -132,14 +132,14 @@ def ascending(values: Hashes, owners: NDArray[np.int64], texts: int) -> Features
     return Features(values[new], starts - np.searchsorted(dropped, starts))
 
 
-def sketch_n(of: Windows, n: int) -> NDArray[np.uint32]:
+def sketch_n(batch: Windows, n: int) -> NDArray[np.uint32]:
     """What is kept of each text's n minima, (texts, n). A text without windows has zeros."""
-    texts = len(of.begins)
+    texts = len(batch.begins)
     minima = np.full((n, texts), _ALL, dtype=np.uint64)
     # Segments by turns: the windows of a text, then those across its end. What is empty is left out.
-    edges = np.stack((of.begins, of.ends), axis=1).reshape(-1)
-    for first in range(0, of.prints.size, _CACHED):
-        block = of.prints[first : first + _CACHED]
+    edges = np.stack((batch.begins, batch.ends), axis=1).reshape(-1)
+    for first in range(0, batch.prints.size, _CACHED):
+        block = batch.prints[first : first + _CACHED]
         edge = np.searchsorted(edges, first, side="right") - 1  # the segment that the block begins in
         last = np.searchsorted(edges, first + block.size, side="left")
         begins = np.maximum(edges[edge:last] - first, 0)
@@ -153,9 +153,9 @@ def sketch_n(of: Windows, n: int) -> NDArray[np.uint32]:
             np.multiply(hashed, factor, out=hashed)
             least = np.minimum.reduceat(hashed, starts)[owned]
             minima[i, rows] = np.minimum(minima[i, rows], least)
-    kept = fmix64(np.ascontiguousarray(minima.T)).astype(np.uint32)
-    kept[of.counts == 0] = 0
-    return kept
+    signatures = fmix64(np.ascontiguousarray(minima.T)).astype(np.uint32)
+    signatures[batch.counts == 0] = 0
+    return signatures
 
 
 @lru_cache(maxsize=16)
@@ -179,8 +179,8 @@ def shared_of_cut(left: Hashes, right: Hashes, most: int) -> tuple[int, int, int
 def shared_by_each(one: Hashes, others: Sequence[Hashes]) -> NDArray[np.int64]:
     """How many values of an ascending set each of the others shares; all of them whole.
 
-    Who shares a phrase with everybody meets strangers by the hundred, and hardly any of their values are its own: a
-    table of 16 bits of a value tells that ten times faster than a search for it does.
+    A document with a common phrase is compared with hundreds that share only that, and hardly any of their values are
+    its own: a table of 16 bits of a value excludes them ten times faster than a search does.
     """
     present = np.zeros(1 << 16, dtype=np.bool_)
     present[_middle(one)] = True

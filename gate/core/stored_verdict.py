@@ -1,9 +1,10 @@
-"""Answers as they are kept: in as few bytes as tell them, because every document has one.
+"""Answers as they are stored: in few bytes, because every document has one.
 
     [relation, similar, candidates, group, [[entry, relation, distance, resemblance, containment], ...], [reason, ...]]
 
 in MessagePack, with numbers for words and ten-thousandths for measures. The group is 0 for the document itself, -n for
-the n-th hit, and else an entry. What is stored is read for good: words and fields are only ever added, at the end.
+the n-th hit, and else an entry. Every later version has to read what is stored: words and fields are only ever added,
+at the end.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REASONS = (
     Degraded.FEATURES_CAPPED,
     Degraded.UNCHECKED,
 )
-UNITS = 10_000  # measures are told to four places
+UNITS = 10_000  # measures are stored to four decimal places
 
 _relation_numbers = {relation: number for number, relation in enumerate(RELATIONS)}
 _reason_numbers = {reason: number for number, reason in enumerate(REASONS)}
@@ -48,7 +49,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a document is told, now and whenever it is checked in again."""
+    """The answer to a check-in, now and whenever the document is checked in again."""
 
     relation: Relation
     similar: bool
@@ -81,7 +82,7 @@ _decoder = msgspec.msgpack.Decoder(_Answer)
 
 def encode_answer(answer: Answer) -> bytes:
     if not answer.hits and not answer.degraded:
-        return _encode_lonely(answer.relation, answer.similar, answer.candidates, answer.group)
+        return _encode_without_hits(answer.relation, answer.similar, answer.candidates, answer.group)
     hits = tuple(
         _Hit(hit.entry, _relation_numbers[hit.relation], hit.distance, _units(hit.resemblance), _units(hit.containment))
         for hit in answer.hits
@@ -96,24 +97,24 @@ def encode_answer(answer: Answer) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _encode_lonely(relation: Relation, similar: bool, candidates: int, group: int) -> bytes:
-    """Of a document that met nobody alike. Most do, and get one of a few answers: many then share one object."""
+def _encode_without_hits(relation: Relation, similar: bool, candidates: int, group: int) -> bytes:
+    """Of a document without a match. Most have none, and one of a few answers: many then share one object."""
     return _encoder.encode(_Answer(_relation_numbers[relation], similar, candidates, group))
 
 
-def decode_answer(kept: bytes) -> Answer:
-    told = _decoder.decode(kept)
+def decode_answer(data: bytes) -> Answer:
+    stored = _decoder.decode(data)
     hits = tuple(
         Hit(hit.entry, RELATIONS[hit.relation], hit.distance, _measure(hit.resemblance), _measure(hit.containment))
-        for hit in told.hits
+        for hit in stored.hits
     )
     return Answer(
-        RELATIONS[told.relation],
-        similar=told.similar,
-        candidates=told.candidates,
-        group=hits[-told.group - 1].entry if told.group < 0 else told.group,
+        RELATIONS[stored.relation],
+        similar=stored.similar,
+        candidates=stored.candidates,
+        group=hits[-stored.group - 1].entry if stored.group < 0 else stored.group,
         hits=hits,
-        degraded=tuple(REASONS[number] for number in told.degraded),
+        degraded=tuple(REASONS[number] for number in stored.degraded),
     )
 
 

@@ -9,7 +9,7 @@ could hold before; only texts that hold such are read differently by an older Py
 
 The mapping of a code point comes from a table that is filled as code points are first seen, which is several times
 faster than `str.casefold` and `unicodedata.normalize` on each text; those are only asked where code points can interact
-(marks that compose or stand in the wrong order). ASCII needs no table: arithmetic on bytes does it.
+(marks that compose or are in the wrong order). ASCII needs no table: arithmetic on bytes does it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _UNSEEN = np.uint32(1 << 31)
 _table = np.full(0x110000, _UNSEEN, dtype=np.uint32)
 _expansions: dict[int, NDArray[np.uint32]] = {}
 
-# Default_Ignorable_Code_Point, which Python's unicodedata does not tell. Unicode reserves these ranges for good.
+# Default_Ignorable_Code_Point, which Python's unicodedata does not have. Unicode reserves these ranges for good.
 _INVISIBLE = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
     (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
@@ -89,8 +89,8 @@ def normalise(texts: Sequence[str]) -> Texts:
 def content_ids(texts: Texts, secret: bytes = b"") -> list[bytes]:
     """16 bytes for each text: equal exactly if the normalised texts are.
 
-    MurmurHash3 x64 128 of the UTF-8; with a secret, keyed BLAKE2b instead, so that nobody without the secret can
-    make or recognise a content id.
+    MurmurHash3 x64 128 of the UTF-8; with a secret, keyed BLAKE2b instead, so that a content id cannot be
+    made or recognised without the secret.
     """
     if not secret:
         return [mmh3.mmh3_x64_128_digest(data) for data in encoded(texts)]
@@ -131,12 +131,12 @@ def _invisible(point: int) -> bool:
 @cache
 def _composing() -> frozenset[int]:
     """Code points that may compose with the one before (NFC_Quick_Check=Maybe)."""
-    found = set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))  # Hangul vowels and final consonants
+    composing = set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))  # Hangul vowels and final consonants
     for point in range(0xC0, 0x1E000):  # no canonical pair lies outside
         parts = unicodedata.decomposition(chr(point)).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
-            found.add(int(parts[1], 16))
-    return frozenset(found)
+            composing.add(int(parts[1], 16))
+    return frozenset(composing)
 
 
 def _learn(points: NDArray[np.uint32]) -> None:
@@ -162,13 +162,13 @@ def _looked_up(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def _folded_ascii(text: str) -> NDArray[np.uint8]:
     raw = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
-    # A capital gets the bit that tells it from its small letter. Subtraction wraps, so one comparison tests a range.
+    # A capital differs from its small letter in one bit. Subtraction wraps, so one comparison tests a range.
     points: NDArray[np.uint8] = raw | (((raw - np.uint8(ord("A"))) < 26).view(np.uint8) * np.uint8(32))
     # str.isspace in ASCII: 9 to 13, 28 to 31, and the space itself.
     control = np.flatnonzero(points < _SPACE)
     if control.size:
-        found = points[control]
-        points[control[((found - np.uint8(9)) < 5) | (found >= 28)]] = _SPACE
+        values = points[control]
+        points[control[((values - np.uint8(9)) < 5) | (values >= 28)]] = _SPACE
     return points
 
 

@@ -1,4 +1,4 @@
-"""Variations: what is left out or masked before k-grams are cut.
+"""Token filters: what is left out or masked before k-grams are words.
 
 Numbers, vowels and, with characters as tokens, stop words are taken out of the text; with words as tokens, stop words
 and repeated words are taken out of the sequence of tokens.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.text import Points, Texts, normalise
-from gate.core.tokenizers import Hashes, Tokens, word_tokens, words
+from gate.core.tokenizers import Hashes, Tokens, find_words, word_tokens
 
 # The commonest function words, and the tails that \w leaves of contractions (don't -> don, t).
 ENGLISH: tuple[str, ...] = tuple(
@@ -54,7 +54,7 @@ def _kinds_of(points: Points) -> NDArray[np.uint8]:
 
 
 def mask_numbers(texts: Texts) -> Texts:
-    """Every run of digits, of whatever script, becomes one 0: texts that differ in dates or amounts only are alike."""
+    """Every run of digits, of any script, becomes one 0: texts that differ only in dates or amounts become equal."""
     digits = _kinds_of(texts.points) == _DIGIT
     if not digits.any():
         return texts
@@ -82,32 +82,32 @@ def drop_vowels(texts: Texts) -> Texts:
 
 def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
     """Leave out each stop word and the space behind it."""
-    found = words(texts)
-    stops = is_stop(word_tokens(found, 0).hashes, stop_words)
-    begins, lengths = found.begins[stops], found.lengths[stops]
-    size = found.data.size - 8
+    words = find_words(texts)
+    stops = is_stop(word_tokens(words, 0).hashes, stop_words)
+    begins, lengths = words.begins[stops], words.lengths[stops]
+    size = words.data.size - 8
     gone = np.zeros(size + 1, dtype=np.int8)
     gone[begins] = 1
     np.subtract.at(gone, begins + lengths, 1)
     dropped = np.cumsum(gone[:-1], dtype=np.int8).astype(np.bool_)
     if texts.points.dtype != np.uint8:  # a flag for each code point instead of each byte of its UTF-8
-        dropped = dropped[(found.data[:-8] & 0xC0) != 0x80]
+        dropped = dropped[(words.data[:-8] & 0xC0) != 0x80]
     ends_of_stops = np.flatnonzero(dropped[:-1] & ~dropped[1:]) + 1
     dropped[ends_of_stops[texts.points[ends_of_stops] == ord(" ")]] = True
     return _without(texts, dropped)
 
 
 def drop_stop_words(tokens: Tokens, plain: Hashes, stop_words: Sequence[str]) -> Tokens:
-    """Leave out the tokens of stop words; `plain` are the unseeded hashes of the words that the tokens stand for."""
+    """Leave out the tokens of stop words; `plain` are the unseeded hashes of the words that the tokens were made of."""
     return tokens.only(~is_stop(plain, stop_words))
 
 
 def drop_repeats(tokens: Tokens) -> Tokens:
-    """Keep each token where it stands first in its text."""
-    return tokens.only(stands_first(tokens))
+    """Keep the first occurrence of each token in its text."""
+    return tokens.only(is_first_occurrence(tokens))
 
 
-def stands_first(tokens: Tokens) -> NDArray[np.bool_]:
+def is_first_occurrence(tokens: Tokens) -> NDArray[np.bool_]:
     """Which tokens are not the same as an earlier one of their text."""
     order = np.argsort(tokens.hashes, kind="stable")
     documents = np.repeat(np.arange(tokens.starts.size - 1), np.diff(tokens.starts))[order]
@@ -130,8 +130,8 @@ def is_stop(plain: Hashes, stop_words: Sequence[str]) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=64)
 def _stop_list(stop_words: tuple[str, ...]) -> tuple[Hashes, NDArray[np.bool_]]:
-    """Sorted hashes of the words. An entry that is several words (don't) stands for each of them."""
-    listed = np.unique(word_tokens(words(normalise(stop_words or ENGLISH)), 0).hashes)
+    """Sorted hashes of the words. An entry that is several words (don't) counts for each of them."""
+    listed = np.unique(word_tokens(find_words(normalise(stop_words or ENGLISH)), 0).hashes)
     sieve = np.zeros(1 << 16, dtype=np.bool_)
     sieve[listed >> np.uint64(48)] = True
     return listed, sieve

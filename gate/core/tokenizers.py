@@ -1,4 +1,4 @@
-"""Input streams: what a document is a sequence of (words, their Soundex codes), as 64-bit token hashes.
+"""Tokenizers: a document as a sequence of words or of their Soundex codes, as 64-bit token hashes.
 
 **Words** are runs of letters, digits, underscores and combining marks (`\\w` and category M). Scripts that write no
 spaces (Han, kana, Thai, Lao, Khmer, Myanmar) would make a word of every sentence, so there each letter with its marks
@@ -37,7 +37,7 @@ _SHIFT = np.uint64(33)
 _FIRST = np.uint64(0xFF51AFD7ED558CCD)
 _SECOND = np.uint64(0xC4CEB9FE1A85EC53)
 
-# Classes of code points; 0 in the table stands for one that was not seen yet.
+# Classes of code points; 0 in the table is one that was not seen yet.
 _OTHER, _WORD, _MARK, _ALONE = 1, 2, 3, 4
 _classes = np.zeros(0x110000, dtype=np.uint8)
 
@@ -54,7 +54,7 @@ SPACELESS = (
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Where words stand in the UTF-8 of a batch: word j is `data[begins[j]:begins[j] + lengths[j]]`.
+    """The positions of words in the UTF-8 of a batch: word j is `data[begins[j]:begins[j] + lengths[j]]`.
 
     Those of text i are `starts[i]` to `starts[i + 1]`. Eight zero bytes follow the last text, so that eight bytes
     can be loaded anywhere.
@@ -80,7 +80,7 @@ class Tokens:
 
 
 def seed_of(secret: bytes) -> int:
-    """The seed of all token hashes: without the secret nobody can build two texts whose tokens collide."""
+    """The seed of all token hashes: two texts whose tokens collide cannot be built without the secret."""
     if not secret:
         return 0
     return int.from_bytes(hashlib.blake2b(secret, digest_size=8, person=b"gate.features").digest(), "little")
@@ -164,7 +164,7 @@ def _loaded(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64]
     return chunks
 
 
-def words(texts: Texts) -> Words:
+def find_words(texts: Texts) -> Words:
     """Find the words of each text."""
     begins, ends = _ascii_words(texts) if texts.points.dtype == np.uint8 else _unicode_words(texts)
     begins, lengths = _cut(begins, ends - begins)
@@ -177,9 +177,9 @@ def words(texts: Texts) -> Words:
     return Words(data, begins, ends - begins, starts)
 
 
-def word_tokens(found: Words, seed: int) -> Tokens:
+def word_tokens(words: Words, seed: int) -> Tokens:
     """A token for each word."""
-    return Tokens(chained(found.data, found.begins, found.lengths, seed), found.starts)
+    return Tokens(chained(words.data, words.begins, words.lengths, seed), words.starts)
 
 
 def _ascii_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -198,13 +198,15 @@ def _runs(inside: NDArray[np.bool_], starts: NDArray[np.int64]) -> tuple[NDArray
     np.not_equal(inside[1:], inside[:-1], out=turns[1:])
     edges = np.flatnonzero(turns)
     # Where a text ends inside a run and the next one goes on with it, there is no turn, but an end and a begin.
-    met = starts[1:-1]
-    met = met[inside[met]]
-    met = np.unique(met[(met > 0) & inside[met - 1]])
-    if met.size:
+    joints = starts[1:-1]
+    joints = joints[inside[joints]]
+    joints = np.unique(joints[(joints > 0) & inside[joints - 1]])
+    if joints.size:
         # Few places among many: copying what lies between them is several times faster than np.insert.
-        twice, cuts = np.repeat(met, 2), [0, *np.searchsorted(edges, met).tolist(), edges.size]
-        pieces = [piece for i in range(met.size) for piece in (edges[cuts[i] : cuts[i + 1]], twice[2 * i : 2 * i + 2])]
+        twice, cuts = np.repeat(joints, 2), [0, *np.searchsorted(edges, joints).tolist(), edges.size]
+        pieces = [
+            piece for i in range(joints.size) for piece in (edges[cuts[i] : cuts[i + 1]], twice[2 * i : 2 * i + 2])
+        ]
         edges = np.concatenate([*pieces, edges[cuts[-2] :]])
     return edges[::2].copy(), edges[1::2]
 
@@ -238,7 +240,7 @@ def _unicode_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     begins, ends = _runs(inside, texts.starts)
     if not (classes == _ALONE).any():
         return begins, ends
-    # A letter that stands alone begins a word, and so does what follows it and its marks. Marks that open a text
+    # A letter that is a word by itself begins one, and so does what follows it and its marks. Marks that open a text
     # belong to no letter of the text before.
     solid = np.flatnonzero(classes != _MARK)
     alone = classes[solid] == _ALONE
@@ -268,7 +270,7 @@ def _cut(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray
 class _Memo:
     """Soundex codes by word hash, in a table of fixed size where a newer word may displace an older one.
 
-    There is one for each seed: with a secret, nobody can craft two words that take each other's code.
+    There is one for each seed: with a secret, two words that take each other's slot cannot be crafted.
     """
 
     SLOT_BITS = 18  # 4 MB; several times the distinct words of most batches, so that few displace each other
@@ -297,38 +299,38 @@ def _memo_of(seed: int) -> _Memo:
     return _Memo()
 
 
-def soundex_tokens(found: Words, seed: int) -> Tokens:
-    """A token for the Soundex code of each word; a word that has none stands for itself.
+def soundex_tokens(words: Words, seed: int) -> Tokens:
+    """A token for the Soundex code of each word; a word that has none keeps its own hash.
 
     The code is known for words made of ASCII letters once their accents are stripped. Any other word would
     lose most of what it says (Soundex of a Russian word is nothing), so its own hash is kept.
     """
-    hashes = chained(found.data, found.begins, found.lengths, seed)
-    tokens = soundex_codes(found, hashes, seed)
+    hashes = chained(words.data, words.begins, words.lengths, seed)
+    tokens = soundex_codes(words, hashes, seed)
     verbatim = np.flatnonzero(tokens == 0)
     if seed:
         tokens ^= np.uint64(seed)
     fmix64(tokens)
     tokens[verbatim] = hashes[verbatim]
-    return Tokens(tokens, found.starts)
+    return Tokens(tokens, words.starts)
 
 
-def soundex_codes(found: Words, hashes: Hashes, seed: int) -> Hashes:
+def soundex_codes(words: Words, hashes: Hashes, seed: int) -> Hashes:
     """The code of each word, its four ASCII characters as one chunk; 0: it has none. `hashes` are those of words."""
     memo = _memo_of(seed)
     codes, missing = memo.look_up(hashes)
     if missing.size:
         distinct, first, inverse = np.unique(hashes[missing], return_index=True, return_inverse=True)
-        learnt = _soundex_codes(found, missing[first])
+        learnt = _soundex_codes(words, missing[first])
         memo.learn(distinct, learnt)
         codes[missing] = learnt[inverse]
     return codes
 
 
-def _soundex_codes(found: Words, places: NDArray[np.int64]) -> Hashes:
-    data = found.data.tobytes()
+def _soundex_codes(words: Words, places: NDArray[np.int64]) -> Hashes:
+    data = words.data.tobytes()
     codes = np.zeros(places.size, dtype=np.uint64)
-    for i, (begin, length) in enumerate(zip(found.begins[places].tolist(), found.lengths[places].tolist())):
+    for i, (begin, length) in enumerate(zip(words.begins[places].tolist(), words.lengths[places].tolist())):
         codes[i] = soundex_chunk(data[begin : begin + length].decode())
     return codes
 

@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from gate.core.length_filter import LENGTHS, Kept, all_pairs, pairs_within, sets_of
+from gate.core.length_filter import LENGTHS, RemainingPairs, all_pairs, pairs_within, sets_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features
 from gate.lab.experiment import (
@@ -64,7 +64,7 @@ class FilterResult:
 
     measure: str
     name: str
-    kept: Kept
+    kept: RemainingPairs
     alike: int
     lost: int
     seconds: float
@@ -107,10 +107,10 @@ def compared(shingles: Features, at: float, progress: ProgressTracker) -> Iterat
         yield FilterResult(measure, name, kept, len(found), lost, seconds)
 
 
-def filtered(shingles: Features, length: str, at: float) -> Kept:
+def filtered(shingles: Features, length: str, at: float) -> RemainingPairs:
     if not length:
         pairs = all_pairs(len(shingles))
-        return Kept(pairs, len(pairs))
+        return RemainingPairs(pairs, len(pairs))
     return pairs_within(LENGTHS[length](shingles), at)
 
 
@@ -122,7 +122,7 @@ def comparison_table(outcomes: Sequence[FilterResult]) -> Table:
             "exact": FILTERS[one.name] in ("", one.measure),
             "comparisons": len(one.kept.pairs),
             "saved": one.kept.saved,
-            "saved, %": 100.0 * one.kept.saved / max(one.kept.of, 1),
+            "saved, %": 100.0 * one.kept.saved / max(one.kept.total, 1),
             "alike": one.alike,
             "lost": one.lost,
             "seconds": one.seconds,
@@ -152,7 +152,7 @@ def paper_table(outcomes: Sequence[FilterResult]) -> Table:
                 "seconds": seconds,
                 "of the plain filter's time": seconds / PAPER["sets"][1],
                 "here: comparisons": len(one.kept.pairs),
-                "here: of all pairs, %": 100.0 * len(one.kept.pairs) / max(one.kept.of, 1),
+                "here: of all pairs, %": 100.0 * len(one.kept.pairs) / max(one.kept.total, 1),
                 "here: seconds": one.seconds,
                 "here: of the plain filter's time": one.seconds / max(plain.seconds, 1e-9),
             }
@@ -166,7 +166,7 @@ def threshold_plot(shingles: Features) -> Plot:
         if length:
             sizes = LENGTHS[length](shingles)
             kept = [pairs_within(sizes, at) for at in THRESHOLDS]
-            shares = [len(one.pairs) / max(one.of, 1) for one in kept]
+            shares = [len(one.pairs) / max(one.total, 1) for one in kept]
             series.append(Series(label=name, x=list(THRESHOLDS), y=shares))
     return Plot(
         name="thresholds",

@@ -18,9 +18,9 @@ from gate.core.bands import (
     block_radii,
     fingerprint_postings,
     fingerprint_probes,
-    flips,
+    flip_masks,
+    merge_probes,
     probe_count,
-    together,
 )
 from tests.core import reference
 
@@ -61,7 +61,7 @@ def test_whatever_differs_in_at_most_k_bits_is_met_however_they_fall_on_the_bloc
 
 @pytest.mark.parametrize("radius", [0, 1, 2, 3])
 def test_every_single_flip_of_up_to_four_bits_is_met_within_the_radius_and_never_beyond(radius: int) -> None:
-    masks = flips(64, radius + 1).tolist()
+    masks = flip_masks(64, radius + 1).tolist()
     mine = 0x0123456789ABCDEF
     assert met(mine, [mine ^ mask for mask in masks], radius) == [mask.bit_count() <= radius for mask in masks]
 
@@ -95,7 +95,7 @@ def test_the_number_of_probes_is_known_for_each_radius(radius: int, probes: int)
 @pytest.mark.parametrize("bits", [1, 5, 16])
 @pytest.mark.parametrize("radius", [-1, 0, 1, 2, 4])
 def test_flips_are_all_masks_of_so_many_ones(bits: int, radius: int) -> None:
-    found = flips(bits, radius).tolist()
+    found = flip_masks(bits, radius).tolist()
     assert len(set(found)) == len(found) == sum(comb(bits, ones) for ones in range(radius + 1))
     assert all(mask < 2**bits and mask.bit_count() <= radius for mask in found)
 
@@ -202,7 +202,7 @@ def test_blocks_and_bands_never_share_a_key() -> None:
     assert int(others.keys.max()) >> 32 == 16 + 127
 
 
-# Probes together
+# Probes merged
 
 
 @given(st.lists(WORD, min_size=1, max_size=6), st.sampled_from([0, 3, 4]))
@@ -210,7 +210,7 @@ def test_probes_put_together_are_in_the_order_of_documents(prints: list[int], ra
     rows = np.arange(len(prints)) * 2
     values = np.array(prints, np.uint64)
     parts = fingerprint_probes(rows, values, radius), fingerprint_postings(rows, values)
-    whole = together(*parts)
+    whole = merge_probes(*parts)
     assert whole.rows.tolist() == sorted(whole.rows.tolist())
     for row in rows.tolist():
         for column in ("keys", "tags", "radii"):
@@ -220,8 +220,8 @@ def test_probes_put_together_are_in_the_order_of_documents(prints: list[int], ra
 
 def test_nothing_is_no_probe() -> None:
     none = np.empty(0, np.int64), np.empty(0, np.uint64)
-    assert len(bands.nothing()) == len(fingerprint_probes(*none, 8)) == len(fingerprint_postings(*none)) == 0
-    assert len(together(bands.nothing(), bands.nothing())) == 0
+    assert len(bands.no_probes()) == len(fingerprint_probes(*none, 8)) == len(fingerprint_postings(*none)) == 0
+    assert len(merge_probes(bands.no_probes(), bands.no_probes())) == 0
 
 
 def test_recall_of_bands_is_sure_of_equals_and_nothing_of_strangers() -> None:

@@ -74,8 +74,8 @@ def test_exactly_the_pairs_are_kept_whose_lengths_allow_it(sizes: list[int], thr
         if min(a, b) and min(a, b) >= threshold * max(a, b) - 1e-9
     ]
     assert sorted(map(tuple, kept.pairs.tolist())) == expected
-    assert kept.of == len(sizes) * (len(sizes) - 1) // 2
-    assert kept.saved == kept.of - len(expected)
+    assert kept.total == len(sizes) * (len(sizes) - 1) // 2
+    assert kept.saved == kept.total - len(expected)
 
 
 def test_the_weighted_length_loses_pairs_that_are_alike() -> None:
@@ -96,5 +96,5 @@ def test_a_threshold_that_is_no_share_is_refused(threshold: float) -> None:
 def test_no_documents_and_one_document_have_no_pairs() -> None:
     for batch in ([], [[1, 2]]):
         features = packed(batch)
-        assert pairs_within(set_sizes(features), 0.5).of == 0
+        assert pairs_within(set_sizes(features), 0.5).total == 0
         assert resemblances(features, all_pairs(len(batch))).size == 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.core.bands import Probes, nothing
+from gate.core.bands import Probes, no_probes
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import Hybrid, MethodParameters, MinHash, SimHash
 from gate.core.method_registry import METHODS, Measures, Method, Room, Signatures, method_of
@@ -274,7 +274,7 @@ def test_a_new_row_of_the_table_is_asked_the_same(monkeypatch: pytest.MonkeyPatc
             return Signatures([], [], [])
 
         def postings(self, bodies: object) -> Probes:
-            return nothing()
+            return no_probes()
 
         probes = postings
 

@@ -11,7 +11,7 @@ from gate.core.bands import band_recall, fingerprint_postings, fingerprint_probe
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import Hybrid, MinHash, SimHash, SimilarityIndex
 from gate.core.method_registry import method_of
-from gate.core.plan import bands_for, plan, recall, within
+from gate.core.plan import bands_for, chance_within, plan, recall
 from gate.core.profile import Profile
 from gate.core.shingles import Features
 from gate.core.similarity_index import likeness, numbers
@@ -68,8 +68,8 @@ def test_bands_of_one_row_have_but_as_many_buckets_as_a_byte_has_values() -> Non
 
 
 def test_all_64_bits_differ_or_not_with_certainty() -> None:
-    assert within(64, 0.3) == pytest.approx(1.0)
-    assert within(0, 0.0) == 1.0
+    assert chance_within(64, 0.3) == pytest.approx(1.0)
+    assert chance_within(0, 0.0) == 1.0
 
 
 @pytest.mark.parametrize("name", ["mod-n", "min-n", "bsw-n", "containment"])

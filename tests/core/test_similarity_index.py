@@ -15,7 +15,7 @@ from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
-from gate.core.similarity_index import MOST, MOST_WORDS, buckets, likeness, numbers
+from gate.core.similarity_index import MAX_HASHES, MAX_WORDS, buckets, likeness, numbers
 from gate.core.text import normalise
 from gate.errors import ConfigError
 from tests.core import reference
@@ -104,8 +104,10 @@ def test_the_numbers_of_a_batch_are_those_of_the_definition(
 @pytest.mark.parametrize("method", range(1, 15))
 def test_documents_longer_than_a_sketch_are_cut_as_the_definition_says(method: int) -> None:
     draw = np.random.default_rng(method)
-    batch = [draw.integers(-(2**31), 2**31, size).tolist() for size in (MOST - 1, MOST + 300, 0, 2 * MOST)]
-    batch.append(draw.integers(0, 2 * MOST_WORDS, 5 * MOST_WORDS).tolist())
+    batch = [
+        draw.integers(-(2**31), 2**31, size).tolist() for size in (MAX_HASHES - 1, MAX_HASHES + 300, 0, 2 * MAX_HASHES)
+    ]
+    batch.append(draw.integers(0, 2 * MAX_WORDS, 5 * MAX_WORDS).tolist())
     found = numbers(packed(batch), method, gram=4, window=25)
     assert found.tolist() == [plain.number(one, method, gram=4, window=25) for one in batch]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gate.core import token_filters
 from gate.core.text import Texts, encoded, normalise
-from gate.core.tokenizers import Tokens, word_tokens, words
+from gate.core.tokenizers import Tokens, find_words, word_tokens
 from tests.core import reference
 from tests.core.samples import any_texts, batches
 
@@ -103,7 +103,7 @@ def test_stop_words_at_the_borders_of_texts_take_nothing_of_their_neighbours(oth
 
 
 def tokens_of(batch: list[str], seed: int = 0) -> Tokens:
-    return word_tokens(words(normalise(batch)), seed)
+    return word_tokens(find_words(normalise(batch)), seed)
 
 
 def listed(tokens: Tokens) -> list[list[int]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gate.core import tokenizers
 from gate.core.text import normalise
-from gate.core.tokenizers import Tokens, Words, chained, fmix64, seed_of, soundex_tokens, word_tokens, words
+from gate.core.tokenizers import Tokens, Words, chained, find_words, fmix64, seed_of, soundex_tokens, word_tokens
 from tests.core import reference
 from tests.core.samples import PIECES, WRITTEN, any_texts, batches
 
@@ -37,13 +37,13 @@ def listed(tokens: Tokens) -> list[list[int]]:
 @example(["ก", "\u0e48\u0e48", "ก\u0e48ก", "\u0e48"])
 @example(["a" * 64, "b" * 65, "c" * 128, "é" * 129, "漢" * 70])
 def test_the_words_of_a_batch_are_those_of_each_text(batch: list[str]) -> None:
-    assert split(words(normalise(batch))) == [reference.words(reference.normalise(one)) for one in batch]
+    assert split(find_words(normalise(batch))) == [reference.words(reference.normalise(one)) for one in batch]
 
 
 @given(batches, st.sampled_from(["字", "é", "\u0301", "x"]), SEEDS)
 def test_a_text_has_the_same_tokens_in_any_company(batch: list[str], last: str, seed: int) -> None:
-    together = words(normalise([*batch, last]))
-    alone = [words(normalise([one])) for one in batch]
+    together = find_words(normalise([*batch, last]))
+    alone = [find_words(normalise([one])) for one in batch]
     assert listed(word_tokens(together, seed))[:-1] == [listed(word_tokens(one, seed))[0] for one in alone]
     assert listed(soundex_tokens(together, seed))[:-1] == [listed(soundex_tokens(one, seed))[0] for one in alone]
 
@@ -65,18 +65,18 @@ def test_a_text_has_the_same_tokens_in_any_company(batch: list[str], last: str, 
     ],
 )
 def test_words_are_cut_as_each_script_asks(text: str, expected: list[str]) -> None:
-    [found] = split(words(normalise([text])))
+    [found] = split(find_words(normalise([text])))
     assert found == expected
 
 
 def test_a_million_marks_behind_one_letter_are_one_long_word() -> None:
-    found = words(normalise(["字" + "\u0302" * 1_000_000 + "a"]))
+    found = find_words(normalise(["字" + "\u0302" * 1_000_000 + "a"]))
     assert found.lengths.size == -(-1_000_001 // 64) + 1
 
 
 def test_a_document_of_megabytes_has_the_words_of_its_lines() -> None:
     lines = [reference.words(reference.normalise(line)) for line in WRITTEN.values()]
-    [found] = split(words(normalise(["\n".join(WRITTEN.values()) + "\n" + "\n".join(WRITTEN.values()) * 1000])))
+    [found] = split(find_words(normalise(["\n".join(WRITTEN.values()) + "\n" + "\n".join(WRITTEN.values()) * 1000])))
     assert found[: sum(map(len, lines))] == [word for line in lines for word in line]
     assert len(found) > 200_000
 
@@ -111,12 +111,12 @@ def test_stretches_of_bytes_are_hashed_as_the_definition_says(data: bytes, draw:
 @given(batches, SEEDS)
 def test_word_tokens_are_the_hashes_of_the_words(batch: list[str], seed: int) -> None:
     expected = [[reference.chain(w.encode(), seed) for w in reference.words(reference.normalise(t))] for t in batch]
-    assert listed(word_tokens(words(normalise(batch)), seed)) == expected
+    assert listed(word_tokens(find_words(normalise(batch)), seed)) == expected
 
 
 @given(any_texts)
 def test_a_secret_changes_every_token(text: str) -> None:
-    found = words(normalise([text]))
+    found = find_words(normalise([text]))
     for tokens in (word_tokens, soundex_tokens):
         one, two, none = (set(tokens(found, seed_of(secret)).hashes.tolist()) for secret in (b"a", b"b", b""))
         assert one.isdisjoint(two | none)
@@ -145,11 +145,11 @@ def test_soundex_is_the_american_one(word: str) -> None:
 def test_soundex_tokens_are_those_of_each_word(batch: list[str], seed: int) -> None:
     spelt = [[reference.soundex_token(w) for w in reference.words(reference.normalise(text))] for text in batch]
     expected = [[reference.chain(code.encode(), seed) for code in codes] for codes in spelt]
-    assert listed(soundex_tokens(words(normalise(batch)), seed)) == expected
+    assert listed(soundex_tokens(find_words(normalise(batch)), seed)) == expected
 
 
 def test_words_that_sound_alike_are_one_token_and_those_without_a_code_stand_for_themselves() -> None:
-    [tokens] = listed(soundex_tokens(words(normalise(["Robert Rupert rübert b2b привет приват x_1 漢 字"])), 0))
+    [tokens] = listed(soundex_tokens(find_words(normalise(["Robert Rupert rübert b2b привет приват x_1 漢 字"])), 0))
     assert len(set(tokens[:3])) == 1
     assert tokens[3:] == [reference.chain(w.encode()) for w in ("b2b", "привет", "приват", "x_1", "漢", "字")]
 
@@ -179,12 +179,12 @@ def test_the_memo_of_codes_forgets_without_a_mistake() -> None:
     spelt = ["robert", "漢", "smith", "b2b", "é", "jackson", "yourselves", "antidisestablishmentarianism"] * 2
     for seed in (0, 7, 0):
         expected = [reference.chain(reference.soundex_token(word).encode(), seed) for word in spelt]
-        assert soundex_tokens(words(normalise([" ".join(spelt)])), seed).hashes.tolist() == expected
+        assert soundex_tokens(find_words(normalise([" ".join(spelt)])), seed).hashes.tolist() == expected
 
 
 @pytest.mark.usefixtures("small_memo")
 def test_threads_that_share_the_memo_get_the_codes_of_their_own_words() -> None:
-    batches = [words(normalise([" ".join(f"{piece}{chr(97 + n)}" for piece in PIECES)])) for n in range(16)]
+    batches = [find_words(normalise([" ".join(f"{piece}{chr(97 + n)}" for piece in PIECES)])) for n in range(16)]
 
     def sign(n: int) -> list[int]:
         return [int(value) for value in soundex_tokens(batches[n % 16], n % 2).hashes]
@@ -195,7 +195,7 @@ def test_threads_that_share_the_memo_get_the_codes_of_their_own_words() -> None:
 
 
 def test_words_whose_hashes_are_equal_under_two_secrets_keep_their_codes() -> None:
-    [tokens] = listed(soundex_tokens(words(normalise(["b"])), 0))
-    [others] = listed(soundex_tokens(words(normalise(["c"])), 1))  # c ^ 1 == b
+    [tokens] = listed(soundex_tokens(find_words(normalise(["b"])), 0))
+    [others] = listed(soundex_tokens(find_words(normalise(["c"])), 1))  # c ^ 1 == b
     assert tokens == [reference.chain(b"B000", 0)]
     assert others == [reference.chain(b"C000", 1)]

@@ -32,7 +32,7 @@ def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
         assert whole.alike > 0
         assert whole.kept.saved == 0
         assert (exact.alike, exact.lost) == (whole.alike, 0)
-        assert exact.kept.saved > whole.kept.of // 2
+        assert exact.kept.saved > whole.kept.total // 2
         for length in ("sets", "multisets", "weighted"):
             one = outcomes[measure, length]
             assert one.alike + one.lost == whole.alike
