@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from docs.generate.markdown import GENERATED, code, table
+from gate.cli.profile_names import FOR_USE, FROM_PAPERS
 from gate.config.sources import describe_type
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import MethodParameters
@@ -39,6 +40,8 @@ Give it to any command as `--profile strict.toml`. A change of what a signature 
 profile another name or version. A changed built-in profile needs one too.
 
 """
+
+NAMES = {**FOR_USE, **FROM_PAPERS}
 
 FIELDS = {
     "name": "the name, in every verdict and every key of an index",
@@ -80,8 +83,7 @@ def page() -> str:
     parts = [
         HEAD,
         "## Built-in profiles\n\n",
-        "What differs from the default values below:\n\n",
-        table(["profile", "method", "fields"], ((code(name), *_differences(one)) for name, one in BUILT_IN.items())),
+        table(["profile", "what it is", "what differs from the default values below"], map(_built_in, NAMES.items())),
         "\n## Fields of every profile\n\n",
         table(["field", "values", "default", "meaning"], _rows(Profile, FIELDS)),
         "\n## Methods\n",
@@ -94,14 +96,14 @@ def page() -> str:
     return "".join(parts)
 
 
-def _differences(profile: Profile) -> tuple[str, str]:
-    plain = {**structs.asdict(Profile(name="plain")), **structs.asdict(type(profile.method)())}
-    changed = {
-        field: value
-        for field, value in profile.parameters().items()
-        if field not in ("name", "method") and value != plain[field]
-    }
-    return code(profile.method.name), ", ".join(code(f"{field} = {_toml(value)}") for field, value in changed.items())
+def _built_in(named: tuple[str, str]) -> tuple[str, str, str]:
+    name, description = named
+    profile = BUILT_IN[name]
+    plain = Profile(name="plain")
+    defaults = {**structs.asdict(plain), **structs.asdict(type(profile.method)()), "method": plain.method.name}
+    changed = {field: value for field, value in profile.parameters().items() if value != defaults[field]}
+    shown = (code(f"{field} = {_toml(value)}") for field, value in changed.items() if field != "name")
+    return code(name), description, ", ".join(shown)
 
 
 def _rows(kind: type[Profile | MethodParameters], meanings: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:

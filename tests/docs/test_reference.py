@@ -10,11 +10,12 @@ import pytest
 from docs.generate import messages, profiles
 from docs.generate.pages import FOLDER, PAGES
 from gate.cli import main
-from gate.config.reference import DESCRIPTIONS
+from gate.config.settings import KEYS, SECRETS
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import parameters_by_name
 from gate.core.profile import Profile
 from gate.errors import REASONS
+from gate.limits import Limits
 from gate.model import Degraded, Relation
 from gate.wire import schemas
 
@@ -47,9 +48,17 @@ def test_every_command_has_a_heading(path: str) -> None:
     assert f"# {path}\n" in read("command-line.md")
 
 
-@pytest.mark.parametrize("key", DESCRIPTIONS)
-def test_every_setting_is_on_the_page_with_its_variable(key: str) -> None:
-    assert f"`GATE_{key.replace('.', '_').upper()}`" in read("settings.md")
+@pytest.mark.parametrize("key", KEYS)
+def test_every_setting_has_a_row_with_its_variable_and_its_default(key: str) -> None:
+    [row] = [line for line in read("settings.md").splitlines() if line.startswith(f"| `{key}`<br>")]
+    assert f"`GATE_{key.replace('.', '_').upper()}`" in row
+    if key.startswith("limits."):
+        assert f"default: `{getattr(Limits(), key.removeprefix('limits.'))}` |" in row
+
+
+@pytest.mark.parametrize("key", SECRETS)
+def test_every_secret_has_a_row_with_its_variable_alone(key: str) -> None:
+    assert f"| `GATE_{key.upper()}` |" in read("settings.md")
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *parameters_by_name()])
