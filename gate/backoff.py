@@ -2,7 +2,7 @@
 
 delay     first, 2 * first, 4 * first ... up to the longest
 jitter    each delay is shortened by a random share of itself, so that processes which lost a server
-          at the same moment do not all come back at the same moment
+          at the same moment do not all retry at the same moment
 """
 
 from __future__ import annotations

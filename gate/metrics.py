@@ -35,7 +35,7 @@ Stage = Literal["decode", "sign", "claim", "produce", "commit"]
 STAGES: tuple[Stage, ...] = ("decode", "sign", "claim", "produce", "commit")
 
 SOURCES = 50  # distinct sources that get a label value of their own; all later ones are counted as "other"
-SOURCE_CHARS = 100  # a longer one is no name, and every scrape would carry it
+SOURCE_CHARS = 100  # a longer one is not a name, and every scrape would carry it
 OTHER, NO_SOURCE = "other", "none"
 
 # Upper bounds of histogram buckets.
@@ -128,7 +128,7 @@ class WorkerMetrics:
 
         self._lag = gauge(
             "consumer_lag_records",
-            "Records of a partition after the last one that this group is done with.",
+            "Records of a partition that this group has not processed yet.",
             "topic",
             "partition",
             mode="livemostrecent",

@@ -258,10 +258,10 @@ def test_every_metric_has_the_prefix_gate_and_a_help_text() -> None:
 
 
 def test_the_metrics_of_two_workers_share_nothing() -> None:
-    one, other = WorkerMetrics(), WorkerMetrics()
-    judge(one, verdict())
-    assert total(one, "gate_verdicts_total") == 1
-    assert total(other, "gate_verdicts_total") == 0
+    first, second = WorkerMetrics(), WorkerMetrics()
+    judge(first, verdict())
+    assert total(first, "gate_verdicts_total") == 1
+    assert total(second, "gate_verdicts_total") == 0
 
 
 def test_cpu_memory_and_start_time_are_exported_for_processes_that_run() -> None:

@@ -1,1 +1,1 @@
-"""What the gate answers over HTTP."""
+"""The HTTP endpoints of the gate: health and metrics."""

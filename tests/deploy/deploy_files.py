@@ -1,4 +1,4 @@
-"""What deploy/ says: files, expressions, rules. Shared by the tests of deploy/."""
+"""Reads the files of deploy/ for its tests: dashboards, rules, the Dockerfile and the compose file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_dashboard(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
+    dashboard: dict[str, Any] = json.loads(path.read_bytes())
+    return dashboard
 
 
 def panel_expressions() -> Iterator[tuple[str, str]]:
-    """Each expression of a dashboard, and where it stands."""
+    """Each expression of the dashboards, after its place: file, panel and query."""
     for path in DASHBOARDS:
         for panel in read_dashboard(path)["panels"]:
             for target in panel.get("targets", []):
@@ -37,26 +37,26 @@ def panel_expressions() -> Iterator[tuple[str, str]]:
 
 
 def rules(kind: str) -> dict[str, dict[str, Any]]:
-    """Rules of a kind, `alert` or `record`, by name."""
+    """The rules of a kind, `alert` or `record`, by name."""
     groups = [group for path in sorted((PROMETHEUS / "rules").glob("*.yml")) for group in read_yaml(path)["groups"]]
     return {rule[kind]: rule for group in groups for rule in group["rules"] if kind in rule}
 
 
 def operands(expression: str) -> list[str]:
-    """What an alert compares: its expression cut at `and`, `or`, `<`, `>`, `==` outside of brackets, numbers left out.
+    """What an alert compares: its expression split at `and`, `or`, `<`, `>`, `==` outside of brackets, without numbers.
 
-    An alert that is silent returns nothing, so what can be asked for data are the things that it looks at.
+    An alert that does not fire returns no data, but its operands do.
     """
-    parts, depth, begun = [], 0, 0
-    for found in re.finditer(r"[({\[]|[)}\]]|\band\b|\bor\b|[<>]=?|==", expression):
-        if found[0] in "({[":
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(r"[({\[]|[)}\]]|\band\b|\bor\b|[<>]=?|==", expression):
+        if match[0] in "({[":
             depth += 1
-        elif found[0] in ")}]":
+        elif match[0] in ")}]":
             depth -= 1
         elif depth == 0:
-            parts.append(expression[begun : found.start()])
-            begun = found.end()
-    parts.append(expression[begun:])
+            parts.append(expression[start : match.start()])
+            start = match.end()
+    parts.append(expression[start:])
     return [part.strip() for part in parts if not re.fullmatch(r"[\d.]+", part.strip())]
 
 
@@ -66,7 +66,7 @@ SERVICES: dict[str, dict[str, Any]] = read_yaml(COMPOSE)["services"]
 
 
 def dockerfile() -> list[tuple[str, str]]:
-    """Instructions of the Dockerfile with their arguments, comments and line breaks left out."""
+    """The instructions of the Dockerfile with their arguments, without comments and line breaks."""
     text = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
     return [(line.split()[0], line.partition(" ")[2].strip()) for line in text.splitlines() if line.strip()]
 
@@ -80,13 +80,13 @@ def image_environment() -> dict[str, str]:
 
 
 def gate_environment(service: str) -> dict[str, str]:
-    """What a gate in this service sees, the variables of its image included."""
-    given = {**image_environment(), **SERVICES[service].get("environment", {})}
-    return {name: str(value) for name, value in given.items() if name.startswith("GATE_")}
+    """The GATE_ variables of this service, those of its image included."""
+    environment = {**image_environment(), **SERVICES[service].get("environment", {})}
+    return {name: str(value) for name, value in environment.items() if name.startswith("GATE_")}
 
 
 def healthcheck() -> list[str]:
-    """The command of the image, for this Python."""
+    """The health check of the image, run by this Python."""
     [check] = arguments("HEALTHCHECK")
     python, *rest = json.loads(check.partition("CMD ")[2])
     assert python == "python"

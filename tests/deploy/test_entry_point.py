@@ -1,4 +1,4 @@
-"""The services of the compose file that are gates, run as the image would run them, outside of a container."""
+"""The services of the compose file that run the gate, as the image starts them, but outside of a container."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def redis() -> Iterator[RedisServer]:
         yield server
 
 
-def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file(
+def test_the_services_create_topics_and_deliver_verdicts_with_the_settings_of_the_compose_file(
     topic_factory: TopicFactory, redis: RedisServer, tmp_path: Path
 ) -> None:
     on = GateOnKafka.create(topic_factory, tmp_path, redis.url, routed=True)
-    moved = {  # what differs outside of a container: addresses, and names, since tests share a broker
+    moved = {  # what differs outside of a container: addresses, and names, since the tests share a broker
         "GATE_KAFKA_BROKERS": topic_factory.brokers,
         "GATE_HTTP_HOST": "127.0.0.1",
         "GATE_HTTP_PORT": "0",
@@ -63,7 +63,7 @@ def test_the_services_do_what_they_are_for_with_the_settings_of_the_compose_file
 
 
 def entry_point(service: str, moved: dict[str, str], folder: Path) -> subprocess.Popen[bytes]:
-    """ENTRYPOINT and command, with the variables of the image and the compose file and no others."""
+    """Run ENTRYPOINT and command with the variables of the image and the compose file, and no others but `moved`."""
     [program] = json.loads(arguments("ENTRYPOINT")[0])
     command = [str(Path(sys.executable).with_name(program)), *shlex.split(SERVICES[service]["command"])]
     environment = {"PATH": os.environ["PATH"], **gate_environment(service)}

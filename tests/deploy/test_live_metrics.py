@@ -29,20 +29,23 @@ WINDOW = "10s"  # of rates: ten scrapes
 
 
 def shortened(expression: str) -> str:
-    """With windows that a test can wait for."""
+    """The expression with windows that a test can wait for."""
     expression = re.sub(r"\[(5m|15m|1h|1d|\$__rate_interval)\]", f"[{WINDOW}]", expression)
     return re.sub(r"offset 1h", "offset 1s", expression)
 
 
 def expressions() -> dict[str, str]:
-    """All that is ever asked of Prometheus, by where it stands."""
-    asked = dict(panel_expressions())
-    asked |= {f"record {name}": rule["expr"] for name, rule in rules("record").items()}
-    asked |= {f"alert {name}, {part}": part for name, rule in rules("alert").items() for part in operands(rule["expr"])}
-    return {place: shortened(expression) for place, expression in asked.items()}
+    """Every expression of dashboards, recording rules and alerts, by its place."""
+    queries = dict(panel_expressions())
+    queries |= {f"record {name}": rule["expr"] for name, rule in rules("record").items()}
+    alerts = {name: operands(rule["expr"]) for name, rule in rules("alert").items()}
+    queries |= {f"alert {name}, {operand}": operand for name, parts in alerts.items() for operand in parts}
+    return {place: shortened(expression) for place, expression in queries.items()}
 
 
 class Prometheus:
+    """The HTTP API of a running Prometheus."""
+
     def __init__(self, port: int) -> None:
         self._port = port
 
@@ -61,13 +64,13 @@ class Prometheus:
     def has_data(self, expression: str) -> bool:
         status, body = self.get(f"/api/v1/query?query={quote(expression)}")
         assert status == 200, f"{expression}: {body!r}"
-        found = json.loads(body)["data"]["result"]
-        return any(math.isfinite(float(one["value"][1])) for one in found)
+        samples = json.loads(body)["data"]["result"]
+        return any(math.isfinite(float(sample["value"][1])) for sample in samples)
 
 
 @contextmanager
 def prometheus(folder: Path, target: int) -> Iterator[Prometheus]:
-    """Scrapes the port each second, and follows the rules of deploy/ with short windows."""
+    """Run a Prometheus that scrapes the port each second and evaluates the rules of deploy/ with short windows."""
     (folder / "rules").mkdir()
     for path in (PROMETHEUS / "rules").glob("*.yml"):
         (folder / "rules" / path.name).write_text(shortened(path.read_text()))
@@ -77,35 +80,35 @@ def prometheus(folder: Path, target: int) -> Iterator[Prometheus]:
         "scrape_configs": [{"job_name": "gate", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}],
     }
     (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
-    process, seen = start(folder)
+    process, api = start(folder)
     try:
-        yield seen
+        yield api
     finally:
         process.terminate()
         process.wait(30)
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], Prometheus]:
-    """Somebody may take the port before it does; then it ends, and is begun on another."""
+    """Start it on a free port. Another process may take the port first: then it exits, and the next port is tried."""
     command = [require_program("prometheus", "prometheus"), f"--config.file={folder / 'prometheus.yml'}"]
     command += [f"--storage.tsdb.path={folder / 'data'}"]
     for port in free_ports(3):
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
-        seen = Prometheus(port)
+        api = Prometheus(port)
         try:
-            wait_until(lambda: process.poll() is not None or seen.is_ready(), "prometheus does not start")  # noqa: B023
+            wait_until(lambda: process.poll() is not None or api.is_ready(), "prometheus does not start")  # noqa: B023
         except RuntimeError:
             process.kill()
             process.wait()
             raise
         if process.poll() is None:
-            return process, seen
-    raise RuntimeError(f"prometheus ends at once\n{(folder / 'log').read_text()[-2000:]}")
+            return process, api
+    raise RuntimeError(f"prometheus exits at once\n{(folder / 'log').read_text()[-2000:]}")
 
 
 def check_ins(turn: int) -> list[InputRecord]:
-    """Something of each kind: new, near, exact, too short, from two sources and from nobody, broken, deleted."""
+    """One record of each kind: new, near, exact, too short, broken, a delete; with two sources and without one."""
     words = " ".join(f"word{turn * 31 + i * i % 997}" for i in range(120))
     return [
         InputRecord.of(f"new-{turn}", words, source="wiki", checked_in_at="2026-01-01T00:00:00Z"),
@@ -119,20 +122,20 @@ def check_ins(turn: int) -> list[InputRecord]:
 
 @contextmanager
 def load(on: GateOnKafka) -> Iterator[None]:
-    """Check-ins without end."""
-    enough = threading.Event()
+    """Send check-ins until the block ends."""
+    stop = threading.Event()
 
     def send() -> None:
         turns = itertools.count()
-        while not enough.wait(0.1):
-            on.send([one for turn in itertools.islice(turns, 3) for one in check_ins(turn)])
+        while not stop.wait(0.1):
+            on.send([record for turn in itertools.islice(turns, 3) for record in check_ins(turn)])
 
     sender = threading.Thread(target=send)
     sender.start()
     try:
         yield
     finally:
-        enough.set()
+        stop.set()
         sender.join()
 
 
@@ -148,14 +151,14 @@ def test_every_expression_of_dashboards_and_rules_returns_data(
     on = GateOnKafka.create(topic_factory, tmp_path / "gate", redis.url, routed=True)
     try:
         gate = on.start(workers=2)
-        with prometheus(tmp_path, gate.http_port) as seen, load(on):
+        with prometheus(tmp_path, gate.http_port) as api, load(on):
             missing = expressions()
             deadline = time.monotonic() + WAIT_SECONDS
             on.read(on.topics.verdicts, 20)
-            redis.kill()  # so that there are errors to be seen
+            redis.kill()  # so that there are errors to show
             gate.wait_ready(ready=False)
             redis.start()
-            while missing := {place: asked for place, asked in missing.items() if not seen.has_data(asked)}:
+            while missing := {place: query for place, query in missing.items() if not api.has_data(query)}:
                 assert time.monotonic() < deadline, f"{sorted(missing)}\n{on.logs()[-3000:]}"
                 time.sleep(0.5)
         assert gate.stop() == 0
