@@ -338,7 +338,7 @@ def test_a_content_that_nobody_has_read_cannot_be_judged() -> None:
     ("origin", "unit"),
     [(Origin(file="e.jsonl", line=1), "line"), (Origin(topic="in", partition=0, offset=7), "record")],
 )
-@pytest.mark.parametrize("raw", [b"no json", b"[1]", b'{"\xff": 1}'])
+@pytest.mark.parametrize("raw", [b"no json", b"[1]", b"\xff"])
 def test_an_error_speaks_of_lines_in_files_and_of_records_in_topics(origin: Origin, unit: str, raw: bytes) -> None:
     with pytest.raises(BadDocument) as caught:
         decode_event(raw, origin=origin, limits=LIMITS)
