@@ -47,7 +47,7 @@ faults: .venv/.dev servers kafka ## the stream under faults, and hostile events:
 docs: .venv/.dev ## the site of the documentation, into site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-schemas: .venv/.runtime ## write schemas/ anew from gate/wire.py
+schemas: .venv/.runtime ## write the schemas in schemas/ anew from the code
 	$(BIN)/python schemas/generate.py
 
 boards: .venv/.runtime ## write the dashboards in deploy/ anew

@@ -310,19 +310,6 @@ def decode_verdict(raw: bytes) -> VerdictEvent:
     return _verdict.decode(raw)
 
 
-def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of each message, by file name."""
-    content = Meta(extra_json_schema={"anyOf": [{"required": ["text"]}, {"required": ["content_uri"]}]})
-    messages: dict[str, Any] = {
-        "check_in": Annotated[CheckInEvent, content],
-        "delete": DeleteEvent,
-        "verdict": VerdictEvent,
-        "dead_letter": DeadLetter,
-    }
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {f"{name}.json": dialect | msgspec.json.schema(message) for name, message in messages.items()}
-
-
 class _Head(msgspec.Struct):
     """As much of a message as tells what it is."""
 

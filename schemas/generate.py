@@ -1,11 +1,11 @@
-"""Write the JSON Schemas of the events anew: `make schemas`. A test fails when they and gate/wire.py differ."""
+"""Write the JSON Schemas and the AsyncAPI document: `make schemas`. A test fails when they differ from the code."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from gate.wire import schemas
+from gate.schemas import documents
 
-for name, schema in schemas().items():
+for name, schema in documents().items():
     Path(__file__).with_name(name).write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")

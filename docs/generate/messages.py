@@ -8,7 +8,7 @@ from typing import Any
 
 from docs.generate.markdown import GENERATED, code, table
 from gate.model import Degraded, Relation
-from gate.wire import schemas
+from gate.schemas import schemas
 
 HEAD = f"""\
 # Messages

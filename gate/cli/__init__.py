@@ -29,6 +29,7 @@ COMMANDS = {
     "tune": ("gate.cli.tune", "Choose a profile for your documents, by measuring."),
     "lab": ("gate.cli.lab", "Repeat the experiments of the papers, or compare methods, on a corpus."),
     "config": ("gate.cli.commands.settings", "Show the settings in force, and where each came from."),
+    "schema": ("gate.cli.commands.schema", "Print the JSON Schema of a message, or the AsyncAPI document."),
     "completion": ("gate.cli.commands.settings", "Print the script that completes commands in your shell."),
     "demo": ("gate.cli.commands.documents", "See the gate work on a small corpus with planted copies."),
 }

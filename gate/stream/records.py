@@ -41,8 +41,8 @@ ORIGINAL_PREFIX = "gate_original_"  # before headers of the original whose names
 
 TOO_LARGE_TO_ROUTE: Final = "too_large_to_route"  # the reason why a judged document is dead-lettered all the same
 
-_TRACE_HEADERS = ("traceparent", "tracestate", "baggage")
-_CLOUD_EVENT_HEADERS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
+TRACE_HEADERS = ("traceparent", "tracestate", "baggage")
+CLOUD_EVENT_HEADERS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
 
 
 class Record(Protocol):
@@ -147,7 +147,7 @@ def verdict_records(
     """The verdict, and the document itself for the topic that it is routed to, where there is one."""
     verdict_event = VerdictEvent.of(verdict, origin=origin_of(record), checked_in_at=event.checked_in_at)
     headers = [
-        *_CLOUD_EVENT_HEADERS,
+        *CLOUD_EVENT_HEADERS,
         ("ce_id", verdict.verdict_id.encode()),
         ("ce_type", b"gate.verdict"),
         ("ce_source", f"/gate/{verdict.profile}".encode()),
@@ -171,7 +171,7 @@ def dead_letter_record(
     Headers of the record whose names the dead letter needs itself get a prefix."""
     headers = [
         *((f"{ORIGINAL_PREFIX}{name}" if is_gate_header(name) else name, value) for name, value in record.headers),
-        *_CLOUD_EVENT_HEADERS,
+        *CLOUD_EVENT_HEADERS,
         ("ce_id", str(rejected.origin).encode()),
         ("ce_type", b"gate.dead_letter"),
         ("ce_source", b"/gate"),
@@ -199,4 +199,4 @@ def reject_routing(record: Record, event: CheckInEvent) -> RejectedMessage:
 
 def _trace_headers(record: Record) -> Iterator[tuple[str, bytes]]:
     """The headers that carry the trace of a record on to its answer."""
-    return (header for header in record.headers if header[0] in _TRACE_HEADERS)
+    return (header for header in record.headers if header[0] in TRACE_HEADERS)

@@ -17,7 +17,7 @@ from gate.core.profile import Profile
 from gate.errors import REASONS
 from gate.limits import Limits
 from gate.model import Degraded, Relation
-from gate.wire import schemas
+from gate.schemas import schemas
 
 
 def read(name: str) -> str:

@@ -1,0 +1,272 @@
+"""The documents that describe messages and topics to others: a JSON Schema of each message, and an AsyncAPI document.
+
+They are made from the code: fields, bounds and descriptions from `gate.model` and `gate.wire`, topics and headers from
+`gate.stream`. The schemas of incoming messages accept what `decode_event` accepts. What a JSON Schema cannot say:
+
+- a text has at most limits.max_document_chars characters, which is a setting;
+- a string holds no half of a surrogate pair, and JSON no depth that exhausts the decoder;
+- 7.0 is no version, though to a JSON Schema it is the integer 7;
+- a time that rounds up to the year 10000 is none;
+- a `content_uri` points to a file that is there, beneath content_root, and escapes no NUL.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import msgspec
+
+from gate.config.stream import TOPICS
+from gate.stream.records import CLOUD_EVENT_HEADERS, ORIGINAL_PREFIX, TRACE_HEADERS
+from gate.stream.settings import KafkaSettings
+from gate.wire import SCHEMA_VERSION, CheckInEvent, DeadLetter, DeleteEvent, VerdictEvent
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+ASYNCAPI = "asyncapi"
+KAFKA_BINDING = "0.5.0"
+
+MESSAGES: dict[str, tuple[str, Any]] = {  # name: title and struct
+    "check_in": ("Check-in", CheckInEvent),
+    "delete": ("Delete", DeleteEvent),
+    "verdict": ("Verdict", VerdictEvent),
+    "dead_letter": ("Dead letter", DeadLetter),
+}
+
+# A null counts as a field that is not there, so either field may be null, but not both.
+_ONE_CONTENT = {
+    "oneOf": [
+        {"required": ["text"], "properties": {"text": {"type": "string"}, "content_uri": {"type": "null"}}},
+        {"required": ["content_uri"], "properties": {"content_uri": {"type": "string"}, "text": {"type": "null"}}},
+    ]
+}
+_ORIGIN = {"topic": "gate.check-ins", "partition": 0, "offset": 1024}
+EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "check_in": [
+        {
+            "document_id": "reports/2026",
+            "version": "2",
+            "text": "The ferry to the islands leaves at nine and returns before dark.",
+            "title": "Report for 2026",
+            "source": "archive",
+            "checked_in_at": "2026-05-06T07:08:09Z",
+        },
+        {"document_id": "reports/2025", "content_uri": "file:reports/2025.txt"},
+    ],
+    "delete": [{"type": "delete", "document_id": "reports/2026"}],
+    "verdict": [
+        {
+            "document_id": "reports/2026",
+            "version": "2",
+            "similar": True,
+            "relation": "near",
+            "matches": [
+                {
+                    "document_id": "reports/2025",
+                    "version": None,
+                    "relation": "near",
+                    "distance": 2,
+                    "resemblance": 0.9141,
+                    "containment": 0.9552,
+                }
+            ],
+            "group": "reports/2025",
+            "fingerprint": "0123456789abcdef",
+            "content_id": "00112233445566778899aabbccddeeff",
+            "profile": "standard@1",
+            "features": 310,
+            "candidates": 1,
+            "degraded": [],
+            "verdict_id": "5d41402abc4b2a76b9719d911017c592",
+            "source": "archive",
+            "title": "Report for 2026",
+            "origin": _ORIGIN,
+            "checked_in_at": "2026-05-06T07:08:09Z",
+            "judged_at": None,
+            "schema_version": SCHEMA_VERSION,
+        }
+    ],
+    "dead_letter": [
+        {
+            "reason": "missing_field",
+            "message": "gate.check-ins[0]@1024: field `document_id` is missing: every event needs it",
+            "origin": _ORIGIN,
+            "document_id": None,
+            "sha256": "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9",
+            "size_bytes": 20,
+            "dead_lettered_at": None,
+            "schema_version": SCHEMA_VERSION,
+            "original": '{"text": "a ferry"}',
+        }
+    ],
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON Schema of each message, by file name."""
+    return {f"{name}.json": _schema(name, title, message) for name, (title, message) in MESSAGES.items()}
+
+
+def documents() -> dict[str, dict[str, Any]]:
+    """The JSON Schemas and the AsyncAPI document, by file name."""
+    return {**schemas(), f"{ASYNCAPI}.json": asyncapi()}
+
+
+def _schema(name: str, title: str, message: Any) -> dict[str, Any]:
+    schema = msgspec.json.schema(message)
+    for definition in schema["$defs"].values():
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:checkin-gate:schema:{name.replace('_', '-')}:{SCHEMA_VERSION}",
+        "title": title,
+        "description": inspect.cleandoc(message.__doc__),
+        **schema,
+        **(_ONE_CONTENT if message is CheckInEvent else {}),
+        "examples": EXAMPLES[name],
+    }
+
+
+# AsyncAPI
+
+
+def asyncapi() -> dict[str, Any]:
+    """The topics of the gate, with their messages, keys and headers, under the default settings."""
+    kafka = KafkaSettings()
+    return {
+        "asyncapi": "3.0.0",
+        "id": f"urn:checkin-gate:{ASYNCAPI}:{SCHEMA_VERSION}",
+        "info": {
+            "title": "Check-in gate",
+            "version": f"{SCHEMA_VERSION}.0.0",
+            "description": "Check-ins and deletes of documents in; a verdict on each check-in out, and a dead letter "
+            "for each message that cannot be judged. The names of topics are those of the default settings.",
+            "license": {"name": "Apache-2.0"},
+        },
+        "defaultContentType": "application/json",
+        "servers": {"kafka": {"host": kafka.brokers, "protocol": "kafka"}},
+        "channels": {channel: _channel(channel, kafka) for channel in CHANNELS},
+        "operations": {
+            "judge": {
+                "action": "receive",
+                "channel": {"$ref": "#/channels/check_ins"},
+                "summary": "Read by one consumer group; the records of a partition are judged in their order.",
+                "bindings": {
+                    "kafka": {"groupId": {"type": "string", "enum": [kafka.group]}, "bindingVersion": KAFKA_BINDING}
+                },
+            },
+            **{
+                f"send_{channel}": {"action": "send", "channel": {"$ref": f"#/channels/{channel}"}}
+                for channel in CHANNELS
+                if channel != "check_ins"
+            },
+        },
+        "components": {"messages": _messages()},
+    }
+
+
+CHANNELS: dict[str, tuple[str, tuple[str, ...]]] = {  # by the field of `Topics`: what it carries, and the messages
+    "check_ins": ("Documents that are checked in or deleted.", ("check_in", "delete", "tombstone")),
+    "verdicts": ("One verdict for each check-in; a repeated one is the same to the byte.", ("verdict",)),
+    "dead_letters": ("Messages that cannot be judged, with the reason and the original.", ("dead_letter",)),
+    "accepted": ("Check-ins that pass, byte for byte.", ("routed",)),
+    "quarantine": ("Check-ins that are similar to a known document, byte for byte.", ("routed",)),
+}
+
+
+def _channel(channel: str, kafka: KafkaSettings) -> dict[str, Any]:
+    [setting] = [setting for setting, field in TOPICS.items() if field == channel]
+    purpose, messages = CHANNELS[channel]
+    address = getattr(kafka.topics, channel)
+    if isinstance(address, tuple):
+        [address] = address
+    topic = {"topic": address} if address else {}
+    return {
+        "address": address,
+        "description": f"{purpose} The setting {setting} names the topic"
+        + ("." if address else "; without it nothing is sent here."),
+        "servers": [{"$ref": "#/servers/kafka"}],
+        "messages": {message: {"$ref": f"#/components/messages/{message}"} for message in messages},
+        "bindings": {"kafka": {**topic, "bindingVersion": KAFKA_BINDING}},
+    }
+
+
+def _messages() -> dict[str, Any]:
+    own_key = "Any; one that is the document id keeps the events of a document in order."
+    return {
+        "check_in": _message("check_in", key=own_key),
+        "delete": _message("delete", key=own_key),
+        "tombstone": {
+            "title": "Tombstone",
+            "summary": "A record without a value deletes the document that its key names, as compaction does.",
+            "payload": {"type": "null"},
+            "bindings": _key("Id of the document, in UTF-8; at most 1024 characters."),
+        },
+        "verdict": _message(
+            "verdict",
+            key="Id of the document.",
+            headers={
+                "ce_id": _header("The verdict_id."),
+                "ce_type": _header("Type of the event.", const="gate.verdict"),
+                "ce_source": _header("The profile.", pattern="^/gate/[^/]+@[0-9]+$"),
+            },
+            carried={name: _header("As in the check-in, where it has one.") for name in TRACE_HEADERS},
+        ),
+        "dead_letter": _message(
+            "dead_letter",
+            key="That of the message.",
+            headers={
+                "ce_id": _header("Where the message was read: topic[partition]@offset."),
+                "ce_type": _header("Type of the event.", const="gate.dead_letter"),
+                "ce_source": _header("The gate.", const="/gate"),
+                "gate_reason": _header("The reason, as in the value."),
+            },
+            others="Those of the message; one that the dead letter needs itself has the prefix " + ORIGINAL_PREFIX,
+        ),
+        "routed": {
+            "title": "Routed check-in",
+            "summary": "The check-in as it came: its key, value and headers.",
+            "payload": _payload("check_in"),
+            "bindings": _key("That of the check-in."),
+        },
+    }
+
+
+def _message(
+    name: str,
+    *,
+    key: str,
+    headers: dict[str, Any] | None = None,
+    carried: dict[str, Any] | None = None,
+    others: str = "",
+) -> dict[str, Any]:
+    title, message = MESSAGES[name]
+    described: dict[str, Any] = {
+        "name": name,
+        "title": title,
+        "summary": inspect.cleandoc(message.__doc__).partition("\n")[0],
+        "payload": _payload(name),
+        "bindings": _key(key),
+    }
+    if headers is not None:
+        shared = {header: _header("", const=value.decode()) for header, value in CLOUD_EVENT_HEADERS}
+        described["headers"] = {
+            "type": "object",
+            "properties": shared | headers | (carried or {}),
+            "required": [*shared, *headers],
+            "additionalProperties": {"type": "string", "description": others} if others else False,
+        }
+    return described
+
+
+def _payload(name: str) -> dict[str, Any]:
+    return {"schemaFormat": "application/schema+json;version=draft-2020-12", "schema": {"$ref": f"./{name}.json"}}
+
+
+def _key(description: str) -> dict[str, Any]:
+    return {"kafka": {"key": {"type": "string", "description": description}, "bindingVersion": KAFKA_BINDING}}
+
+
+def _header(description: str, **more: str) -> dict[str, Any]:
+    return {"type": "string", **({"description": description} if description else {}), **more}
