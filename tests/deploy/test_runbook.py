@@ -16,12 +16,18 @@ from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, SERVICES, read_dashboa
 RUNBOOK = (DEPLOY / "RUNBOOK.md").read_text()
 PROSE = re.sub(r"\s+", " ", re.sub(r"```.*?```", "", RUNBOOK, flags=re.DOTALL))
 CODE = set(re.findall(r"`([^`]+)`", PROSE))
-CONSOLE = [line[2:].partition("  #")[0].strip() for line in RUNBOOK.splitlines() if line.startswith("$ ")]
+BLOCKS = "".join(re.findall(r"```bash\n(.*?)```", RUNBOOK, flags=re.DOTALL)).replace("\\\n", " ")
+SHELL = [line.partition("  #")[0].strip() for line in BLOCKS.splitlines()]
 GATE_COMMANDS = sorted(
-    {line for line in (*CODE, *CONSOLE) if line.startswith("gate ")}
-    | {line.partition(" exec gate ")[2] for line in CONSOLE if " exec gate gate " in line}
+    {line for line in (*CODE, *SHELL) if line.startswith("gate ")}
+    | {line.partition(" exec gate ")[2] for line in SHELL if " exec gate gate " in line}
 )
-COMPOSE_COMMANDS = [line.rstrip("\\") for line in CONSOLE if line.startswith("docker compose")]
+COMPOSE_COMMANDS = [line for line in SHELL if line.startswith("docker compose")]
+
+
+def test_the_commands_of_the_runbook_are_read() -> None:
+    assert {"gate lag", "gate config", "gate deadletters replay"} <= set(GATE_COMMANDS)
+    assert len(COMPOSE_COMMANDS) == RUNBOOK.count("docker compose -f")
 
 
 @pytest.mark.parametrize("line", GATE_COMMANDS)
