@@ -198,9 +198,6 @@ class WorkerMetrics:
         """Log the settings it works with: names and numbers, no secrets."""
         self._log.info("worker.started", version=_version(), pid=os.getpid(), **settings)
 
-    def log_listening(self, host: str, port: int) -> None:
-        self._log.info("health_server.started", host=host, port=port)
-
     def log_stop_requested(self, reason: str) -> None:
         self._log.info("worker.stop_requested", reason=reason)
 

@@ -93,14 +93,15 @@ def run(
 async def _run_alone(work: Work, settings: object, server: ServerSettings) -> int:
     metrics, readiness = WorkerMetrics(), Readiness()
     metrics.registry.register(WorkerProcessCollector(lambda: {"0": os.getpid()}))
-    SupervisorMetrics(metrics.registry, workers=1).record_start(0, os.getpid(), is_restart=False)
+    process_metrics = SupervisorMetrics(metrics.registry, workers=1)
+    process_metrics.record_start(0, os.getpid(), is_restart=False)
     context = WorkerContext(number=0, metrics=metrics, readiness=readiness)
     if server.http_port is None:
         return await _run_work(work, settings, context)
     async with serve_health(
         registry=metrics.registry, readiness=readiness, host=server.http_host, port=server.http_port
     ) as port:
-        metrics.log_listening(server.http_host, port)
+        process_metrics.log_listening(server.http_host, port)
         return await _run_work(work, settings, context)
 
 
