@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -90,6 +91,19 @@ def test_partitions_and_topics_are_merged_by_timestamp_each_partition_in_its_own
         assert reader.offsets_read == 5
     with read([one], max_records=100, max_bytes=1) as (_, batches):
         assert [len(batch) for batch in batches] == [1, 1, 1, 1]
+
+
+async def test_a_partition_that_needs_several_polls_is_merged_by_timestamp_too(
+    settings: KafkaSettings, topic_factory: TopicFactory
+) -> None:
+    topic = topic_factory.create(partitions=2)
+    large = [(topic, 0, timestamp, b"a" * 500_000) for timestamp in range(1, 7)]
+    await send(settings.brokers, *large, (topic, 1, 10, b"b"), (topic, 1, 11, b"b"))
+    small_fetches = replace(settings, fetch_bytes=2**20)  # two large records at a time
+    async with open_topic_reader(small_fetches, [topic]) as reader:
+        runs = [[record.timestamp for record in run] async for run in reader.runs_by_timestamp()]
+    assert len(runs) > 1
+    assert [timestamp for run in runs for timestamp in run] == [1, 2, 3, 4, 5, 6, 10, 11]
 
 
 async def test_a_missing_topic_is_named(settings: KafkaSettings) -> None:
