@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from gate.core.judge import Likeness, alike, likeness_of_pair
+from gate.core.judge import DECIMALS, Likeness, alike, likeness_of_pair
 from gate.core.method_registry import method_of
 from gate.core.passages import Passage, passages
 from gate.core.profile import Profile
@@ -30,37 +30,37 @@ def compare(
     pairs: Sequence[tuple[str, str]], profile: Profile, *, secret: bytes, max_features: int, show_passages: bool
 ) -> list[Comparison]:
     """Compare each pair. Texts too short for the gate are measured too, but only equal ones are called alike."""
-    measured = structs.replace(profile, min_features=1)
-    method = method_of(measured, secret, max_features=max_features)
+    method = method_of(structs.replace(profile, min_features=1), secret, max_features=max_features)
     texts = normalise([text for pair in pairs for text in pair])
     signatures, contents = method.sign(texts), content_ids(texts, secret)
     bodies, features = signatures.bodies, signatures.features
     lengths = (texts.starts[1:] - texts.starts[:-1]).tolist()
-    compared = []
+    comparisons = []
     for n, (first, second) in enumerate(pairs):
         left, right = 2 * n, 2 * n + 1
-        shown, around, is_alike = Likeness(None, None, None, Relation.NEW), None, False
+        likeness, second_in_first, is_alike = Likeness(None, None, None, Relation.NEW), None, False
         if bodies[left] and bodies[right]:
             measures = method.compare([bodies[left]], [bodies[right]])
-            shown, is_alike = likeness_of_pair(measures, 0, profile), bool(alike(measures, profile)[0])
-            around = None if measures.right_in_left is None else round(float(measures.right_in_left[0]), 4)
+            likeness, is_alike = likeness_of_pair(measures, 0, profile), bool(alike(measures, profile)[0])
+            if measures.right_in_left is not None:
+                second_in_first = round(float(measures.right_in_left[0]), DECIMALS)
         if min(features[left], features[right]) < profile.min_features:
             relation = Relation.TOO_SHORT if lengths[left] else Relation.EMPTY
             is_alike = False
         else:
-            relation = shown.relation if is_alike else Relation.NEW
+            relation = likeness.relation if is_alike else Relation.NEW
         if contents[left] == contents[right]:
             is_alike, relation = True, Relation.EXACT
         prints = [None if (p := method.fingerprint(bodies[i])) is None else f"{p:016x}" for i in (left, right)]
-        compared.append(
+        comparisons.append(
             Comparison(
                 alike=is_alike,
                 relation=relation,
-                distance=shown.distance,
-                resemblance=shown.resemblance,
-                containment=(shown.containment, around),
+                distance=likeness.distance,
+                resemblance=likeness.resemblance,
+                containment=(likeness.containment, second_in_first),
                 fingerprints=(prints[0], prints[1]),
                 passages=passages(first, second) if show_passages else ((), ()),
             )
         )
-    return compared
+    return comparisons

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.core.bands import Probes, no_probes
-from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import Hybrid, MethodParameters, MinHash, SimHash
 from gate.core.method_registry import METHODS, Measures, Method, Room, Signatures, method_of
 from gate.core.profile import Profile
@@ -248,13 +247,6 @@ def test_parameters_of_an_unknown_method_are_refused_by_the_ones_there_are() -> 
         method_of(Profile(name="p", method=MethodParameters()))
 
 
-@pytest.mark.parametrize("kind", [MinHash, Hybrid])
-def test_more_rows_of_bands_than_bins_are_refused(kind: type[MinHash]) -> None:
-    with pytest.raises(ConfigError, match="bins"):
-        method_of(Profile(name="p", method=kind(bands=33, rows=4)))
-    method_of(Profile(name="p", method=kind(bands=32, rows=4)))
-
-
 def test_a_profile_without_a_threshold_for_what_its_method_tells_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"profile\.resemblance"):
         method_of(Profile(name="p", method=MinHash(), resemblance=None))
@@ -291,8 +283,3 @@ def test_a_new_row_of_the_table_is_asked_the_same(monkeypatch: pytest.MonkeyPatc
     method_of(Profile(name="p", method=Containment(), containment=0.5))
     with pytest.raises(ConfigError):
         method_of(Profile(name="p", method=Containment()))
-
-
-@pytest.mark.parametrize("name", sorted(BUILT_IN))
-def test_every_built_in_profile_can_decide(name: str) -> None:
-    method_of(BUILT_IN[name])

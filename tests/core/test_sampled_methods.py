@@ -187,16 +187,6 @@ def test_empty_bodies_are_kept_nowhere_and_not_compared(name: str) -> None:
             method.compare([pair[0]], [pair[1]])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_body_that_is_not_whole_is_known(name: str) -> None:
-    method = method_of(profile_of(name))
-    [body] = method.sign(normalise([paragraphs(50)])).bodies
-    assert method.room.holds(body)
-    assert method.room.holds(b"")
-    for broken in (body[:-1], body[:-8], body[:3], body + bytes(8)):
-        assert not method.room.holds(broken)
-
-
 # Comparing
 
 
@@ -273,18 +263,6 @@ def test_two_fingerprints_of_two_are_no_containment() -> None:
 
 
 # Parameters
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_windows_of_bytes_know_no_words(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"profile\.tokenizer.*characters"):
-        method_of(Profile(name="p", method=KINDS[name]()))
-
-
-def test_more_rows_of_bands_than_values_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"profile\.sample"):
-        method_of(profile_of("sketch-n", bands=3, rows=3))
-    method_of(profile_of("sketch-n", bands=2, rows=4))
 
 
 @pytest.mark.parametrize("name", SETS)

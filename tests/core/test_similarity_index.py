@@ -1,91 +1,27 @@
-"""The similarity index: Java's hashes, the fourteen sums, and that whatever is alike shares a bucket."""
+"""The similarity index: the fourteen sums, and that whatever is alike shares a bucket."""
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gate.core import java_string_hash, rabin_sequence
 from gate.core.judge import alike
 from gate.core.method_parameters import SimilarityIndex
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
-from gate.core.shingles import Features
 from gate.core.similarity_index import MAX_HASHES, MAX_WORDS, buckets, likeness, numbers
 from gate.core.text import normalise
-from gate.errors import ConfigError
 from tests.core import reference
 from tests.core import reference_similarity_index as plain
 from tests.core.samples import WRITTEN, any_texts, batches
-
-METHODS = st.integers(1, 14)
-PROFILES = st.builds(
-    Profile,
-    name=st.just("p"),
-    tokenizer=st.sampled_from(["characters", "words", "soundex"]),
-    gram=st.integers(2, 9),
-    drop_stop_words=st.booleans(),
-    drop_vowels=st.booleans(),
-    drop_repeats=st.booleans(),
-    mask_numbers=st.booleans(),
-    method=st.builds(SimilarityIndex, si_method=METHODS, si_window=st.integers(1, 12)),
-    min_features=st.sampled_from([1, 8]),
-    resemblance=st.just(0.7),
-).filter(lambda profile: profile.tokenizer != "characters" or profile.parameters()["si_method"] != 13)
-codes = st.lists(st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3)), max_size=40)
-
-
-def packed(batch: list[list[int]]) -> Features:
-    starts = np.cumsum([0, *map(len, batch)], dtype=np.int64)
-    return Features(np.array([value % 2**32 for one in batch for value in one], np.uint64), starts)
+from tests.core.similarity_index_samples import METHODS, PROFILES, codes, packed
 
 
 def body_of(number: int) -> bytes:
     return number.to_bytes(8, "little", signed=True)
-
-
-# Java's hashes
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [("hello", 99162322), ("a", 97), ("Aa", 2112), ("BB", 2112), ("the quick brown fox", 1302335171),
-     ("polygenelubricants", -(2**31)), ("\U0001f44d", 1772464), ("F600 S600 A530 S150", -829053509)],
-)  # fmt: skip
-def test_hash_codes_are_those_of_java(text: str, code: int) -> None:
-    units = np.frombuffer(text.encode("utf-16-le"), "<u2")
-    [found] = java_string_hash.hash_codes(units, np.array([0]), np.array([units.size])).view(np.int32).tolist()
-    assert found == plain.hash_code(text) == code
-
-
-@given(st.text(max_size=50), st.data())
-def test_the_hash_code_of_any_stretch_is_that_of_its_string(text: str, data: st.DataObject) -> None:
-    units = plain.units_of(text)
-    if not units:
-        return
-    begin = data.draw(st.integers(0, len(units) - 1))
-    end = data.draw(st.integers(begin + 1, len(units)))
-    raw = np.frombuffer(text.encode("utf-16-le"), "<u2")
-    found = java_string_hash.hash_codes(raw, np.array([begin]), np.array([end])).view(np.int32)
-    assert found.tolist() == [plain.hash_code("".join(units[begin:end]))]
-
-
-def test_powers_go_on_where_they_are_products_of_two() -> None:
-    found = java_string_hash.powers(31, 9000)
-    assert [int(found[i]) for i in (0, 1, 4095, 4096, 8999)] == [pow(31, i, 2**32) for i in (0, 1, 4095, 4096, 8999)]
-
-
-@given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
-def test_the_hashes_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
-    gram = 1 if profile.parameters()["si_method"] == 13 else None
-    found = java_string_hash.features(normalise(batch), profile, secret, gram=gram)
-    expected = [plain.prints(reference.normalise(text), profile, secret) for text in batch]
-    assert found.starts.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
-    assert found.hashes.astype(np.uint32).view(np.int32).tolist() == [code for one in expected for code in one]
 
 
 # The fourteen sums
@@ -114,14 +50,6 @@ def test_documents_longer_than_a_sketch_are_cut_as_the_definition_says(method: i
 
 def test_a_super_shingle_hashes_as_java_hashes_an_array() -> None:
     assert numbers(packed([[1, -2, 3]]), 14, gram=3, window=1).tolist() == [30693]
-
-
-@given(st.lists(codes, max_size=5), st.sampled_from([b"", b"secret"]))
-def test_a_rabin_hash_is_the_rest_of_a_long_division(batch: list[list[int]], secret: bytes) -> None:
-    features = packed(batch)
-    found = rabin_sequence.fingerprints(features.hashes.astype(np.uint32), features.starts, secret)
-    polynomial = 1 << 64 | polynomial_of(secret)
-    assert found.view(np.int64).tolist() == [plain.rabin(one, polynomial) for one in batch]
 
 
 @given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
@@ -182,7 +110,7 @@ numbers_of_any_size = st.integers(0, 62).flatmap(lambda bits: st.integers(-(2 <<
 @example(-(2**63), 1.0, 0.7)
 @example(2**63 - 1, 0.7, 0.7)
 @example(1, 1.4285714, 0.7)
-def test_whatever_is_alike_is_met_in_a_probed_bucket(number: int, ratio: float, threshold: float) -> None:
+def test_every_number_that_is_alike_is_in_a_probed_bucket(number: int, ratio: float, threshold: float) -> None:
     profile = Profile(name="p", method=SimilarityIndex(), resemblance=threshold)
     method = method_of(profile)
     for factor in (ratio, threshold, 1 / threshold, threshold - 4e-5):
@@ -261,18 +189,3 @@ def test_below_the_minimum_of_features_there_is_no_number() -> None:
     signed = method.sign(normalise(["", "one", "one two", "one two three", "!!!"]))
     assert [bool(body) for body in signed.bodies] == [False, False, False, True, False]
     assert signed.features == [0, 1, 2, 3, 0]
-
-
-# Parameters
-
-
-def test_words_cannot_be_counted_in_a_stream_of_characters() -> None:
-    profile = Profile(name="p", method=SimilarityIndex(si_method=13), tokenizer="characters")
-    with pytest.raises(ConfigError, match=r"si_method: 13"):
-        method_of(profile)
-    method_of(msgspec.structs.replace(profile, tokenizer="words"))
-
-
-def test_a_super_shingle_of_one_would_never_end() -> None:
-    with pytest.raises(ConfigError, match=r"profile\.gram"):
-        method_of(Profile(name="p", method=SimilarityIndex(si_method=14), gram=1))

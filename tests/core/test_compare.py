@@ -1,0 +1,76 @@
+"""Two texts side by side: the measures, the relation, and what both share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from gate.core.builtin_profiles import BUILT_IN
+from gate.core.compare import Comparison, compare
+from gate.model import Relation
+from tests.core.samples import any_texts
+
+WORDS = [f"word{i * 7919 % 10_007}" for i in range(200)]
+TEXT = " ".join(WORDS)
+EDITED = " ".join([*WORDS[:100], "changed", *WORDS[101:]])
+PART = " ".join(WORDS[:60])
+
+
+def compared(left: str, right: str, profile: str = "standard", **options: Any) -> Comparison:
+    settings: dict[str, Any] = {"secret": b"", "max_features": 1_000_000, "show_passages": True} | options
+    [comparison] = compare([(left, right)], BUILT_IN[profile], **settings)
+    return comparison
+
+
+def test_an_edited_copy_is_near_and_a_stranger_is_new() -> None:
+    near, other = compared(TEXT, EDITED), compared(TEXT, " ".join(reversed(WORDS)))
+    assert (near.alike, near.relation) == (True, Relation.NEAR)
+    assert (other.alike, other.relation) == (False, Relation.NEW)
+    assert near.resemblance is not None
+    assert other.resemblance is not None
+    assert near.resemblance > 0.8 > 0.3 > other.resemblance
+
+
+def test_texts_that_differ_in_form_only_are_exact() -> None:
+    comparison = compared(TEXT, TEXT.upper() + " ")
+    assert (comparison.alike, comparison.relation, comparison.distance) == (True, Relation.EXACT, 0)
+
+
+def test_a_part_is_in_its_whole_and_the_whole_is_not_in_its_part() -> None:
+    of_part, of_whole = compared(PART, TEXT).containment
+    assert of_part is not None
+    assert of_whole is not None
+    assert of_part > 0.8 > 0.5 > of_whole
+
+
+def test_texts_too_short_for_the_gate_are_measured_and_called_alike_only_if_equal() -> None:
+    short, equal = compared("one two three four", "one two three five"), compared("one two three", "one two three")
+    assert (short.alike, short.relation) == (False, Relation.TOO_SHORT)
+    assert short.resemblance is not None
+    assert (equal.alike, equal.relation) == (True, Relation.EXACT)
+    assert compared("", TEXT).relation is Relation.EMPTY
+
+
+def test_only_the_beginning_of_a_text_with_too_many_features_is_compared() -> None:
+    other_end = " ".join([*WORDS[:100], *reversed(WORDS[100:])])
+    assert compared(TEXT, other_end, max_features=90).resemblance == 1.0
+
+
+@pytest.mark.parametrize(("profile", "has"), [("standard", True), ("simhash", True), ("minhash", False)])
+def test_fingerprints_are_shown_where_the_method_has_them(profile: str, has: bool) -> None:
+    left, right = compared(TEXT, EDITED, profile).fingerprints
+    assert (left is not None, right is not None) == (has, has)
+
+
+def test_passages_are_left_out_where_they_are_not_asked_for() -> None:
+    assert compared(TEXT, EDITED, show_passages=False).passages == ((), ())
+    assert "".join(passage.text for passage in compared(TEXT, EDITED).passages[1]) == EDITED
+
+
+@given(any_texts, any_texts)
+def test_a_comparison_from_the_other_side_has_the_same_measures(left: str, right: str) -> None:
+    forth, back = compared(left, right), compared(right, left)
+    assert (forth.distance, forth.resemblance) == (back.distance, back.resemblance)
+    assert forth.containment == back.containment[::-1]
