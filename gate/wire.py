@@ -25,6 +25,9 @@ from gate.limits import Limits
 from gate.model import CheckIn, Verdict
 
 SCHEMA_VERSION = 1
+# The longest escape of a character of the basic plane in JSON is \uXXXX; the rest is room for the other fields.
+_ESCAPED_BYTES_PER_CHAR = 6
+_OTHER_FIELDS_BYTES = 1024 * 1024
 
 # A longer id is a mistake upstream (a text in the wrong field), and every index row would carry it.
 DocumentId = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -257,6 +260,11 @@ class RejectedMessage:
             original=original,
             original_base64=original_base64,
         )
+
+
+def max_event_bytes(limits: Limits) -> int:
+    """The longest JSON that an event of a document within the limits may need."""
+    return limits.max_document_chars * _ESCAPED_BYTES_PER_CHAR + _OTHER_FIELDS_BYTES
 
 
 def decode_event(raw: bytes, *, origin: Origin | None = None, limits: Limits) -> Event:

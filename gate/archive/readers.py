@@ -28,7 +28,7 @@ from gate.limits import Limits
 from gate.stream import jsonl
 from gate.stream.content import attach_content
 from gate.stream.field_names import OWN_NAMES, FieldNames, explain_missing_fields
-from gate.wire import CheckInEvent, DocumentId, Event, Origin, RejectedMessage, decode_event, encode
+from gate.wire import CheckInEvent, DocumentId, Event, Origin, RejectedMessage, decode_event, encode, max_event_bytes
 
 STDIN = jsonl.STDIN
 _STDIN_NAME = "stdin.jsonl"  # the name by which the format of standard input is chosen
@@ -174,7 +174,7 @@ def read_jsonl(opened: OpenFile) -> Iterator[ReadResult]:
 def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
     file, limits = opened.file, opened.limits
     root = Path() if file.path is None else file.path.parent
-    longest = jsonl.max_line_bytes(limits)
+    longest = max_event_bytes(limits)
     for line in jsonl.read_lines(opened.stream, max_bytes=longest):
         if line is None:
             yield None

@@ -24,7 +24,16 @@ from gate.limits import Limits
 from gate.pipeline import chunked
 from gate.stream.content import attach_content
 from gate.stream.field_names import OWN_NAMES, FieldNames, explain_missing_fields
-from gate.wire import CheckInEvent, DecodedMessage, Origin, RejectedMessage, VerdictEvent, decode_event, encode
+from gate.wire import (
+    CheckInEvent,
+    DecodedMessage,
+    Origin,
+    RejectedMessage,
+    VerdictEvent,
+    decode_event,
+    encode,
+    max_event_bytes,
+)
 
 Message = DecodedMessage | RejectedMessage
 
@@ -33,9 +42,6 @@ STDIN = "-"
 MAX_FIRST_BAD_LINES = 25
 _READ_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
-# The longest escape of a character of the basic plane in JSON is \uXXXX; the rest is room for the other fields.
-_ESCAPED_BYTES_PER_CHAR = 6
-_OTHER_FIELDS_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,6 @@ class Line:
     raw: bytes | None
     sha256: str = ""
     size_bytes: int = 0
-
-
-def max_line_bytes(limits: Limits) -> int:
-    """The longest line that an event of a document within the limits may need."""
-    return limits.max_document_chars * _ESCAPED_BYTES_PER_CHAR + _OTHER_FIELDS_BYTES
 
 
 def read_lines(stream: BinaryIO, *, max_bytes: int) -> Iterator[Line | None]:
@@ -149,7 +150,7 @@ def _decode_lines(
     stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None, field_names: FieldNames
 ) -> Iterator[Message | None]:
     root = content_root or (Path() if name == STDIN else Path(name).parent)
-    max_bytes = max_line_bytes(limits)
+    max_bytes = max_event_bytes(limits)
     for line in read_lines(stream, max_bytes=max_bytes):
         if line is None:
             yield None

@@ -19,7 +19,6 @@ from gate.errors import BadDocument
 from gate.limits import Limits
 from gate.model import Verdict
 from gate.stream.content import attach_content
-from gate.stream.jsonl import max_line_bytes
 from gate.stream.settings import Topics
 from gate.wire import (
     CheckInEvent,
@@ -31,6 +30,7 @@ from gate.wire import (
     VerdictEvent,
     decode_event,
     encode,
+    max_event_bytes,
 )
 
 Headers = Sequence[tuple[str, bytes]]
@@ -92,7 +92,7 @@ def decode_record(
     try:
         if raw is None:
             return DecodedMessage(event=_decode_tombstone(record, origin), origin=origin)
-        if len(raw) > max_line_bytes(limits):
+        if len(raw) > max_event_bytes(limits):
             remedy = "cut the document in parts, or raise limits.max_document_chars"
             return _too_large(origin, raw, f"the record has {len(raw)} bytes, more than are decoded: {remedy}")
         event = decode_event(raw, origin=origin, limits=limits)

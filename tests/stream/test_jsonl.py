@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from gate.errors import BadDocument, ConfigError, Reason, Unavailable
 from gate.limits import Limits
 from gate.stream import jsonl
-from gate.stream.jsonl import LineFile, Message, batches, decode_lines, max_line_bytes, read_lines, read_messages
-from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, Origin, RejectedMessage
+from gate.stream.jsonl import LineFile, Message, batches, decode_lines, read_lines, read_messages
+from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, Origin, RejectedMessage, max_event_bytes
 
 LIMITS = Limits(max_document_chars=1000, batch_documents=3, batch_chars=100)
 NOW = datetime(2024, 5, 6, tzinfo=UTC)
@@ -148,7 +148,7 @@ def test_each_overlong_line_has_a_hash_of_its_own() -> None:
 def test_every_document_within_the_limit_fits_in_a_line() -> None:
     found = messages_in(event("a", "\x01" * LIMITS.max_document_chars))
     assert summary(found) == ["1 a"]
-    assert max_line_bytes(LIMITS) > len(event("a", "\x01" * LIMITS.max_document_chars))
+    assert max_event_bytes(LIMITS) > len(event("a", "\x01" * LIMITS.max_document_chars))
 
 
 def test_a_document_over_the_limit_is_rejected_with_its_id() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from gate.limits import Limits
 from gate.stream.client_options import consumer_options
-from gate.stream.jsonl import max_line_bytes
 from gate.stream.settings import KafkaSettings, ServerSettings, Topics, WorkerSettings
+from gate.wire import max_event_bytes
 
 
 def test_by_default_a_record_holds_the_longest_document_however_json_escapes_it() -> None:
-    assert KafkaSettings().max_record_bytes >= max_line_bytes(Limits())
+    assert KafkaSettings().max_record_bytes >= max_event_bytes(Limits())
 
 
 def test_by_default_a_record_of_the_largest_size_is_decompressed() -> None:
