@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 from rich.text import Text
 
 from gate.cli.common import complain
@@ -22,7 +23,7 @@ class _CountColumn(ProgressColumn):
     """The task's field `documents`, with its unit; nothing where it is None."""
 
     def __init__(self, unit: str) -> None:
-        super().__init__()
+        super().__init__(table_column=Column(no_wrap=True))
         self._unit = unit
 
     def render(self, task: Task) -> Text:
@@ -47,7 +48,7 @@ def progress(*, quiet: bool, unit: str = "documents") -> Progress:
         BarColumn(),
         TaskProgressColumn(),
         _CountColumn(unit),
-        _TimeColumn(),
+        _TimeColumn(table_column=Column(no_wrap=True)),
         console=err,
         transient=True,
         redirect_stdout=False,  # it would go to stderr: this bar's console
