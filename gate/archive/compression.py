@@ -131,7 +131,7 @@ def open_decompressed(stream: io.BufferedReader) -> BinaryIO:
 
 
 def strip_compression_suffix(name: str) -> str:
-    """A file name without .gz and the like; what is left tells the format of the content."""
+    """A file name without .gz and the like; the rest shows the format of the content."""
     for compression in COMPRESSIONS:
         if name.lower().endswith(compression.suffix):
             return name[: -len(compression.suffix)]

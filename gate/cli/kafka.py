@@ -112,8 +112,8 @@ async def _create(
         rows: list[Row] = []
         for topic in topics:
             if topic.name in known:
-                found = differences(topic, known[topic.name], settings[topic.name])
-                rows.append((topic.name, topic.purpose, "differs" if found else "exists", found))
+                differing = differences(topic, known[topic.name], settings[topic.name])
+                rows.append((topic.name, topic.purpose, "differs" if differing else "exists", differing))
             elif check:
                 rows.append((topic.name, topic.purpose, "missing", {}))
             else:
@@ -158,13 +158,13 @@ async def _lag(kafka: KafkaSettings) -> list[tuple[str, int, int | None, int, in
         committed = await admin.committed_offsets(kafka.group, ranges)
         return [
             (
-                one.topic,
-                one.partition,
-                at := committed.get(one),
+                partition.topic,
+                partition.partition,
+                offset := committed.get(partition),
                 offsets.end,
-                max(0, offsets.end - max(at or 0, offsets.start)),
+                max(0, offsets.end - max(offset or 0, offsets.start)),
             )
-            for one, offsets in ranges.items()
+            for partition, offsets in ranges.items()
         ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,9 +17,10 @@ from rich.text import Text
 
 from gate.archive.readers import FileReader, archive_files
 from gate.cli import show, tables
-from gate.cli.common import complain, emit
+from gate.cli.common import emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
-from gate.cli.progress import progress
+from gate.cli.numbers import counted, number
+from gate.cli.progress import ProblemLog, progress
 from gate.config.profiles import chosen_profile
 from gate.config.sources import describe_type, quote
 from gate.core.profile import Profile
@@ -34,7 +36,7 @@ T = TypeVar("T")
 _LEADING_POINT = re.compile(r"^\.(?=\d)")  # .95 is a number to people
 
 _LINES = (".jsonl", ".ndjson")
-Chosen = TypeVar("Chosen", bound=ExperimentOptions)
+OptionsT = TypeVar("OptionsT", bound=ExperimentOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +51,21 @@ class Bar:
             for number, item in enumerate(items, 1):
                 yield item
                 self.bars.update(task, completed=number, documents=number)
-        finally:  # whoever has seen enough leaves in the middle
+        finally:  # an experiment may stop half-way
             self.bars.remove_task(task)
 
 
 def corpus_of(path: Path, labels: Sequence[Path] = (), *, limits: Limits | None = None) -> Corpus:
     """A folder of texts or of anything that an archive may hold, a set with its labels, or a file of JSON Lines."""
     if corpora.is_corpus_folder(path):
-        found = corpora.read_folder(path)
+        corpus = corpora.read_folder(path)
     elif not path.exists():
         raise ConfigError(f"corpus: there is no {path}; name a folder of texts, or a file of JSON Lines")
     elif path.suffix in _LINES and not _holds_events(path):
-        found = corpora.read_json_lines(path, name=path.stem)
+        corpus = corpora.read_json_lines(path, name=path.stem)
     else:
-        found = _archive(path, limits or Limits())
-    return corpora.add_labels(found, labels) if labels else found
+        corpus = _archive(path, limits or Limits())
+    return corpora.add_labels(corpus, labels) if labels else corpus
 
 
 def _holds_events(path: Path) -> bool:
@@ -72,7 +74,7 @@ def _holds_events(path: Path) -> bool:
     try:
         first = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
-        raise ConfigError(f"{path}: is not JSON Lines; give one object a line with `id` and `text`") from exc
+        raise ConfigError(f"{path}: is not JSON Lines; give one object per line with `id` and `text`") from exc
     return isinstance(first, dict) and "document_id" in first
 
 
@@ -80,19 +82,18 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     """The check-ins of an archive; another version is a document of its own. What cannot be read is left out."""
     ids: list[str] = []
     texts: list[str] = []
-    refused = 0
-    for item in archive_files([path]):
-        for found in FileReader(item, limits=limits):
-            if isinstance(found, RejectedMessage):
-                complain(f"{found.error}; left out", kind="warning")
-                refused += 1
-            elif found is not None and isinstance(found.event, CheckInEvent):
-                document = found.event.check_in()
+    with ProblemLog("left out", bar=progress(quiet=True), hint="") as refused:
+        for result in chain.from_iterable(FileReader(file, limits=limits) for file in archive_files([path])):
+            if isinstance(result, RejectedMessage):
+                refused.add(result.error.code, str(result.error))
+            elif result is not None and isinstance(result.event, CheckInEvent):
+                document = result.event.check_in()
                 ids.append(show.versioned(document.document_id, document.version))
                 texts.append(document.text)
     if not ids:
-        held = f"{refused:,} documents, none of which can be read" if refused else "no document"
-        raise ConfigError(f"corpus: {path} holds {held}; name a folder of plain texts, or a file of JSON Lines")
+        unread = f"{counted(refused.total(), 'document')}, none of which can be read"
+        content = unread if refused.total() else "no document"
+        raise ConfigError(f"corpus: {path} holds {content}; name a folder of plain texts, or a file of JSON Lines")
     return corpora.require_unique_ids(Corpus(path.resolve().name, ids, texts), str(path))
 
 
@@ -145,8 +146,9 @@ def _list(*, as_json: bool) -> None:
 def _command(experiment: Experiment) -> click.Command:
     """A command of the experiment's own, with a flag for each of its options."""
 
-    def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
-        options = options_of(experiment.options, given)
+    def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> None:
+        options = options_of(experiment.options, flags)
+        set_resume_hint("nothing was written; start again with")
         experiment.check(options)
         draw.require_matplotlib()
         documents = corpus_of(corpus, labels)
@@ -163,7 +165,7 @@ def _command(experiment: Experiment) -> click.Command:
             return
         click.echo(
             f"{experiment.title}: {len(outcome.tables)} tables and {len(outcome.plots)} plots of "
-            f"{len(documents):,} documents"
+            f"{number(len(documents))} documents"
         )
         click.echo(f"see {written[0]}")
 
@@ -239,13 +241,13 @@ def _lists_profiles(field: structs.FieldInfo) -> bool:
 
 
 def _profiles(names: Any, problems: list[str]) -> tuple[Profile, ...]:
-    found = []
+    profiles = []
     for name in names:
         try:
-            found.append(chosen_profile(name))
+            profiles.append(chosen_profile(name))
         except ConfigError as exc:
             problems += exc.problems
-    return tuple(found)
+    return tuple(profiles)
 
 
 def _bare(field: structs.FieldInfo) -> inspect.Type:
@@ -255,16 +257,16 @@ def _bare(field: structs.FieldInfo) -> inspect.Type:
 
 def _description(field: structs.FieldInfo) -> str:
     info = inspect.type_info(field.type)
-    told = (info.extra_json_schema or {}) if isinstance(info, inspect.Metadata) else {}
-    return str(told.get("description", ""))
+    schema = (info.extra_json_schema or {}) if isinstance(info, inspect.Metadata) else {}
+    return str(schema.get("description", ""))
 
 
-def options_of(kind: type[Chosen], given: Mapping[str, str | None]) -> Chosen:
-    """Options out of flags; all that is wrong with them is told at once."""
+def options_of(kind: type[OptionsT], flags: Mapping[str, str | None]) -> OptionsT:
+    """Options out of flags; ConfigError holds every problem."""
     values: dict[str, Any] = {}
     problems: list[str] = []
     for field in structs.fields(kind):
-        text = given.get(field.name)
+        text = flags.get(field.name)
         if text is None:
             continue
         parts = [_LEADING_POINT.sub("0.", part.strip()) for part in text.split(",") if part.strip()]

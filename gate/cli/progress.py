@@ -32,7 +32,7 @@ class _CountColumn(ProgressColumn):
 
 
 class _TimeColumn(TimeRemainingColumn):
-    """The time that is left; the time that has passed where nobody knows how much there is to do."""
+    """The time that is left; the time that has passed where the total is unknown."""
 
     def render(self, task: Task) -> Text:
         if task.total is None:
@@ -76,10 +76,13 @@ class ProblemLog:
     The summary has up to three examples of each reason and the number of all. It is written however the work ends.
     """
 
-    def __init__(self, kind: str, *, verbose: bool, bar: Progress, quiet: bool = False) -> None:
+    def __init__(
+        self, kind: str, *, bar: Progress, verbose: bool = False, quiet: bool = False, hint: str = "; -v reports each"
+    ) -> None:
         self._kind = kind
         self._verbose = verbose
         self._bar = bar
+        self._hint = hint
         self._quiet = quiet  # only count
         self._counts: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
@@ -109,4 +112,4 @@ class ProblemLog:
             for message in self._examples[reason]:
                 complain(message, kind=self._kind)
             if count > EXAMPLES:
-                complain(f"{number(count)} in all for the reason {reason}; -v reports each", kind=self._kind)
+                complain(f"{number(count)} in all for the reason {reason}{self._hint}", kind=self._kind)

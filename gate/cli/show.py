@@ -163,20 +163,20 @@ def _measured(best: Match, profile: Profile) -> str:
 
 
 def _threshold(verdict: Verdict, profile: Profile) -> str:
-    """What the profile asks for, if it is the profile of the verdict."""
+    """The thresholds of the profile, if it is the profile of the verdict."""
     if profile.ref != verdict.profile:
         return ""
     if verdict.relation is Relation.TOO_SHORT:
         return f", which asks for at least {profile.min_features} features"
-    asked = []
+    thresholds = []
     if profile.resemblance is not None and "resemblance" not in profile.method.unused:
         what = "a quotient of similarity indexes" if isinstance(profile.method, SimilarityIndex) else "a resemblance"
-        asked.append(f"{what} of at least {fraction(profile.resemblance).plain}")
+        thresholds.append(f"{what} of at least {fraction(profile.resemblance).plain}")
     if profile.containment is not None and "containment" not in profile.method.unused:
-        asked.append(f"a containment of at least {fraction(profile.containment).plain}")
-    if not asked and isinstance(profile.method, Fingerprinted):
-        asked.append(f"fingerprints within {profile.method.radius} bits")
-    return f", which asks for {' or '.join(asked)}"
+        thresholds.append(f"a containment of at least {fraction(profile.containment).plain}")
+    if not thresholds and isinstance(profile.method, Fingerprinted):
+        thresholds.append(f"fingerprints within {profile.method.radius} bits")
+    return f", which asks for {' or '.join(thresholds)}"
 
 
 def passages(cut: Sequence[Passage], *, colour: bool, full: bool) -> Text:

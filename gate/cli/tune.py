@@ -1,4 +1,4 @@
-"""`gate tune`: a profile for documents of yours, chosen by measuring."""
+"""`gate tune`: a profile for your own documents, chosen by measuring."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import structs
 from rich.text import Text
 
 from gate.cli import tables
-from gate.cli.common import SOME_FAILED, complain, emit
+from gate.cli.common import SOME_FAILED, complain, emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
 from gate.cli.lab import Bar, corpus_of, flag, options_of
 from gate.cli.progress import progress
@@ -22,9 +22,7 @@ from gate.lab import tune as lab
 from gate.lab.tune import TuneOptions, TuningResult
 
 
-@click.command(
-    short_help="Choose a profile for documents of yours.", context_settings={"max_content_width": HELP_WIDTH}
-)
+@click.command(context_settings={"max_content_width": HELP_WIDTH})
 @click.argument("corpus", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -36,8 +34,8 @@ from gate.lab.tune import TuneOptions, TuningResult
 )
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
-def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -> None:
-    """Choose a profile for documents of yours: edits are planted in a sample, many profiles measured, and the cheapest
+def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **flags: Any) -> None:
+    """Choose a profile for your own documents: edits are planted in a sample, many profiles measured, and the cheapest
     that finds enough of them and errs seldom enough is written as a file that --profile takes.
 
     \b
@@ -46,9 +44,10 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
       gate check notes/ --profile tuned/tuned.toml
 
     CORPUS is a folder of plain texts, or a file of JSON Lines. It takes minutes. The exit code is 1 if no profile
-    reaches what was asked for; the best one is written all the same.
+    reaches the recall and the precision that are asked for; the best one is written all the same.
     """
-    options = options_of(TuneOptions, given)
+    options = options_of(TuneOptions, flags)
+    set_resume_hint("nothing was written; start again with")
     lab.check(options)
     draw.require_matplotlib()
     documents = corpus_of(corpus)
@@ -80,7 +79,7 @@ def tune(corpus: Path, *, out: Path, quiet: bool, as_json: bool, **given: Any) -
             console.print(Text(reason))
         console.print(Text(f"The profile is {profile}: use it with --profile {profile}. The report is {written[0]}."))
     if not tuned.reached:
-        complain("no profile reached what was asked for; the one written finds most")
+        complain("no profile reaches the recall and the precision asked for; the one written finds most")
         sys.exit(SOME_FAILED)
 
 

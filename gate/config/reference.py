@@ -15,7 +15,7 @@ DESCRIPTIONS: dict[str, str] = {
     "dead_letters": "The file to which `gate run` appends messages that cannot be judged.",
     "content_root": "The only folder that `content_uri` may point into.",
     "stop_words_file": "Stop words, one per line, for a profile that drops them.",
-    "secret": "A key for the hash functions, so that nobody can construct texts that collide.",
+    "secret": "A key for the hash functions, so that an attacker cannot construct texts that collide.",
     "secret_file": "A file with the secret.",
     "redis_username": "The user name for Redis, where it is not part of the URL.",
     "redis_password": "The password for Redis.",
@@ -93,7 +93,7 @@ FLAGS = {
 
 
 class SettingRow(NamedTuple):
-    """One setting. A secret has no flag, and stands in no settings file: its variable or its file hold it."""
+    """One setting. A secret has no flag and no place in a settings file: it comes from its variable or from a file."""
 
     key: str
     type: str  # in words: "whole number at least 1", "SSL or SASL_SSL"

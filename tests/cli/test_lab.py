@@ -76,7 +76,7 @@ def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> Non
     [
         (["--corpus", "nowhere"], "corpus: there is no nowhere"),
         (["--corpus", "empty"], "corpus: empty holds no document"),
-        (["--corpus", "binary"], "corpus: binary holds 1 documents, none of which can be read"),
+        (["--corpus", "binary"], "corpus: binary holds 1 document, none of which can be read"),
         (["--corpus", "one"], "corpus: one has 1 document; quality needs 2 or more"),
         (["--corpus", "blank.jsonl"], "corpus: blank is empty; quality needs 2 or more"),
         (["--corpus", "broken.jsonl"], "broken.jsonl: is not JSON Lines"),

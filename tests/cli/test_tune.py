@@ -67,5 +67,5 @@ def test_if_nothing_reaches_the_aim_the_exit_code_tells(tmp_path: Path) -> None:
     notes = folder_of(strangers(40, words=60), tmp_path / "notes")
     done = gate("tune", notes, "--out", tmp_path / "out", "--at", ".5", "--recall", ".999", "--copies", "100")
     assert done.exit_code == 1
-    assert "no profile reached what was asked for" in done.stderr
+    assert "no profile reaches the recall and the precision asked for" in done.stderr
     assert (tmp_path / "out" / "tuned.toml").is_file()
