@@ -15,8 +15,8 @@ HEAD = f"""\
 
 {GENERATED}\
 Messages are JSON in UTF-8: one object per line in a file, one per record on a topic. Fields are only ever added, with
-defaults, and unknown fields are let through, so that either side may be the newer one. The folder `schemas/` has the
-JSON Schema of each message.
+defaults, and unknown fields are let through, so that either side may be the newer one. `gate schema NAME` prints the
+JSON Schema of a message, and `gate schema asyncapi` the AsyncAPI document of the topics; `schemas/` has the same files.
 
 On a topic, the key of a verdict is its document id and the headers are those of CloudEvents; see
 [On a topic](../stream.md). A record without a value (a tombstone) deletes the document that its key names.
