@@ -33,7 +33,7 @@ def new_entry(document_id: str = "d1", content: bytes = FIRST, *, entry: int = 1
 
 
 def by_key(postings: Postings) -> list[list[tuple[int, int]]]:
-    """The postings of each key asked for, in the order they were given."""
+    """The postings of each key, in the order they were given."""
     ends = np.cumsum(postings.counts).tolist()
     pairs = list(zip(postings.entries.tolist(), postings.tags.tolist(), strict=True))
     return [pairs[start:end] for start, end in zip([0, *ends], ends, strict=False)]
@@ -70,7 +70,7 @@ class BucketContract:
         assert by_key(await store.read(u64(5))) == [[(1, 8), (1, 9), (1, 7)]]
 
     async def test_a_posting_is_not_mistaken_for_the_halves_of_two_neighbours(self, store: Store) -> None:
-        await store.append(u64(5, 5), u64(1, 3), u64(2, 4))  # in a packed bucket 1 2 3 4: 2 3 stands across
+        await store.append(u64(5, 5), u64(1, 3), u64(2, 4))  # in a packed bucket 1 2 3 4: 2 3 lies across
         await store.append(u64(5), u64(2), u64(9))
         await store.append(u64(5), u64(2), u64(3))
         assert by_key(await store.read(u64(5))) == [[(1, 2), (3, 4), (2, 9), (2, 3)]]
@@ -120,7 +120,7 @@ class BucketContract:
     async def test_an_old_mark_still_finds_everything(self, store: Store) -> None:
         mark = (await store.read(u64(5))).mark
         await store.append(u64(5), u64(1), u64(1))
-        for start in range(10, 90_010, 10_000):  # more than a backend may remember of its latest appends
+        for start in range(10, 90_010, 10_000):  # more than a backend may keep of its latest appends
             many = np.arange(start, start + 10_000, dtype=np.uint64)
             await store.append(many, many, many)
         assert (1, 1) in by_key(await store.read(u64(5), since=mark))[0]

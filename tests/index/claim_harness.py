@@ -1,4 +1,4 @@
-"""A desk to check letters in at: the shipped claim over the embedded stores, with a method that tests can steer."""
+"""The claim that is shipped, over the embedded stores, with a method whose documents are letters."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Backend = Literal["memory", "sqlite"]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a document was told, with names instead of entries."""
+class NamedAnswer:
+    """An answer with the names of documents instead of entries."""
 
     relation: str
     similar: bool
@@ -36,7 +36,7 @@ class Told:
     degraded: tuple[str, ...]
 
 
-class Counting:
+class CountingStore:
     """A store that counts the calls of each primitive."""
 
     def __init__(self, store: Store) -> None:
@@ -53,7 +53,7 @@ class Counting:
         return counted
 
 
-class Fails:
+class FailingStore:
     """A store whose connection breaks when a primitive is called."""
 
     def __init__(self, store: Store, name: str) -> None:
@@ -65,8 +65,8 @@ class Fails:
         return getattr(self._store, name)
 
 
-class Desk:
-    """Letters that share a bucket meet; `alike` are pairs of letters, with a resemblance where it is not 1."""
+class ClaimHarness:
+    """Letters that share a bucket are compared; `alike` are pairs of letters, with a resemblance where it is not 1."""
 
     def __init__(
         self,
@@ -112,17 +112,19 @@ class Desk:
         content, body = letter.encode().ljust(16, b"."), letter.encode() if len(letter) == 1 else b""
         return Claim(document_id=document_id, version=version, content=content, body=body, empty=not letter)
 
-    def check_in(self, document_id: str, letter: str, version: str | None = None) -> Told:
+    def check_in(self, document_id: str, letter: str, version: str | None = None) -> NamedAnswer:
         [outcome] = run_now(self.index.claim([self.claim(document_id, letter, version)]))
-        return told(outcome)
+        return named_answer(outcome)
 
-    def check_in_batch(self, *documents: tuple[str, str]) -> list[Told]:
+    def check_in_batch(self, *documents: tuple[str, str]) -> list[NamedAnswer]:
         claims = [self.claim(*document) for document in documents]
-        return [told(outcome) for outcome in run_now(claim_in_order(self.index, self.method, self.profile, claims))]
+        return [
+            named_answer(outcome) for outcome in run_now(claim_in_order(self.index, self.method, self.profile, claims))
+        ]
 
-    def check(self, document_id: str, letter: str) -> Told:
+    def preview(self, document_id: str, letter: str) -> NamedAnswer:
         [outcome] = run_now(self.index.preview([self.claim(document_id, letter)]))
-        return told(outcome)
+        return named_answer(outcome)
 
     def delete(self, *document_ids: str) -> list[bool]:
         return run_now(self.index.delete(document_ids))
@@ -133,26 +135,26 @@ class Desk:
         return info["documents"], info["entries"], info["postings"]
 
 
-OpenDesk = Callable[..., Desk]
+OpenHarness = Callable[..., ClaimHarness]
 
 
 @contextmanager
-def desks(backend: Backend, folder: Path) -> Iterator[OpenDesk]:
-    """Open desks over a backend, and close them at the end."""
-    opened: list[Desk] = []
+def open_harnesses(backend: Backend, folder: Path) -> Iterator[OpenHarness]:
+    """Opens harnesses over a backend, and close them at the end."""
+    opened: list[ClaimHarness] = []
 
-    def open_one(*given: Any, **more: Any) -> Desk:
-        opened.append(Desk(backend, folder / str(len(opened)), *given, **more))
+    def open_one(*given: Any, **more: Any) -> ClaimHarness:
+        opened.append(ClaimHarness(backend, folder / str(len(opened)), *given, **more))
         return opened[-1]
 
     yield open_one
-    for desk in opened:
-        desk.close()
+    for harness in opened:
+        harness.close()
 
 
-def told(outcome: Outcome) -> Told:
+def named_answer(outcome: Outcome) -> NamedAnswer:
     answer, names = outcome.answer, {entry: record.owner.document_id for entry, record in outcome.named.items()}
-    return Told(
+    return NamedAnswer(
         relation=answer.relation.value,
         similar=answer.similar,
         matches=tuple(names[hit.entry] for hit in answer.hits),
@@ -162,7 +164,7 @@ def told(outcome: Outcome) -> Told:
     )
 
 
-class Before:
+class InterruptedStore:
     """A store that lets something happen before the first call of a primitive."""
 
     def __init__(self, store: Store, name: str, happens: Callable[[], None]) -> None:

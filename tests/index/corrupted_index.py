@@ -49,10 +49,10 @@ def corpus() -> list[CheckIn]:
     made += [CheckIn(document_id="bread", text=BREAD + " " + BRIDGE, version="2")]
     made += [CheckIn(document_id="short", text="too few words"), CheckIn(document_id="short-2", text="Too few words")]
     made += [CheckIn(document_id="empty", text=""), CheckIn(document_id="empty-2", text=" ")]
-    return made + strangers(20)
+    return made + unrelated_documents(20)
 
 
-def strangers(number: int, seed: int = 5) -> list[CheckIn]:
+def unrelated_documents(number: int, seed: int = 5) -> list[CheckIn]:
     random = Random(seed)
     words = (LIGHTHOUSE + BREAD + BRIDGE).split()
     return [CheckIn(document_id=f"s{seed}-{n}", text=" ".join(random.choices(words, k=60))) for n in range(number)]

@@ -1,22 +1,22 @@
 """Every interleaving of processes that claim and delete, over the coroutines that are shipped.
 
-A process is a coroutine over a `StepwiseStore`. What it does next depends on nothing but the answers it was given, so
-it is known by them, its trace; to go back to an earlier point it is run again from the start with the same answers.
+A process is a coroutine over a `StepwiseStore`. What it does next depends on nothing but the replies it got, so it is
+known by them, its trace; to go back to an earlier point it is run again from the start with the same answers.
 The search is depth first over states
 
-    (world, trace of each process, what each has been told, how many crashes and replays are left)
+    (world, trace of each process, the results of each, how many crashes and replays are left)
 
 and each state is visited once. A crash closes a process anywhere and begins it again; a replay begins one again that
 was answered. What keeps the search small, and loses nothing:
 
 - Traces are shared: a process is run again only for a trace that was never seen. Where several asks are open at once,
   a trace is the set of those granted, whatever their order: what a process knows is the same. Of a process that is
-  done nothing is left but what it was told, and one that gives up an attempt begins anew with an empty trace
+  done nothing is left but its result, and one that gives up an attempt begins anew with an empty trace
   (`Index.claim` of one document carries nothing from attempt to attempt).
 - A crash is tried right after each change that a process makes to the world. At any later step before its next change
-  it would be the same to everybody: the process loses what it knows, and nobody else can tell.
-- Some steps commute with whatever anybody else may still do (`quiet`): reading what can no longer change, writing
-  what nobody else looks at, writing what is there already. Where a process is at such a step, nobody else is let go
+  it would be the same: the process loses what it knows, and no other process can tell.
+- Some steps commute with whatever other processes may still do (`quiet`): reading what can no longer change, writing
+  what no other process reads, writing what is there already. Where a process is at such a step, no other one goes
   first. That is a persistent set: every schedule from here has this step in it, and moving it to the front of the
   schedule leads to the same end.
 """
@@ -35,7 +35,7 @@ Begin: TypeAlias = Callable[[int], Coroutine[Any, Any, Hashable]]
 Quiet: TypeAlias = Callable[[World, Ask, frozenset[int]], bool]
 
 
-class Again(BaseException):
+class BeginsAgain(BaseException):
     """A process begins another attempt: raised where it asks for a second entry number."""
 
 
@@ -47,23 +47,23 @@ class Process(NamedTuple):
 
 
 class Node:
-    """A process after some replies: what it asks for now, or what it was told."""
+    """A process after some replies: what it asks for now, or its result."""
 
-    __slots__ = ("again", "done", "later", "live", "number", "offers", "process", "same", "told", "trace")
+    __slots__ = ("again", "done", "later", "live", "number", "offers", "process", "result", "same", "trace")
 
     def __init__(self, process: Process, number: int, trace: tuple[Reply, ...], live: Coroutine[Any, Any, Any]) -> None:
         self.process, self.number, self.trace = process, number, trace
         self.same: dict[frozenset[Reply], Node] = {}
         self.later: dict[Reply, Node] = {}
         self.offers: tuple[Offer, ...] = ()
-        self.told: Hashable = None
+        self.result: Hashable = None
         self.again = self.done = False
         self.live: Coroutine[Any, Any, Any] | None = live  # handed on to the first that comes after
         try:
             self.offers = live.send(trace[-1] if trace else None)
         except StopIteration as stop:
-            self.told, self.done, self.live = stop.value, True, None
-        except Again:
+            self.result, self.done, self.live = stop.value, True, None
+        except BeginsAgain:
             self.again, self.live = True, None
 
     def after(self, reply: Reply) -> Node:
@@ -85,17 +85,17 @@ class Node:
 class State(NamedTuple):
     world: int
     nodes: tuple[Node, ...]
-    told: tuple[int, ...]
+    results: tuple[int, ...]
     lives: tuple[int, ...]  # how often each process began; only counted where entries can die
     crashes: int
     replays: int
 
 
 class Final(NamedTuple):
-    """An end: the world, what each process was told each time, and how it came to that."""
+    """An end: the world, the results of each process, and how it came to that."""
 
     world: World
-    told: tuple[tuple[Any, ...], ...]
+    results: tuple[tuple[Any, ...], ...]
     schedule: Callable[[], str]
 
 
@@ -118,8 +118,8 @@ class Explorer:
         self._quiet = quiet
         self._worlds: list[World] = []
         self._world_ids: dict[World, int] = {}
-        self._told: list[tuple[Any, ...]] = []
-        self._told_ids: dict[tuple[Any, ...], int] = {}
+        self._results: list[tuple[Any, ...]] = []
+        self._result_ids: dict[tuple[Any, ...], int] = {}
         self._roots: dict[tuple[int, int], Node] = {}
         self._ends: dict[int, Node] = {}
         self._asks: dict[Ask, int] = {}
@@ -133,7 +133,7 @@ class Explorer:
         self._first = State(
             self._world(world),
             tuple(self._root(p, 0) for p in count),
-            tuple(self._tell(()) for _ in count),
+            tuple(self._result_id(()) for _ in count),
             tuple(0 for _ in count),
             crashes,
             replays,
@@ -171,7 +171,9 @@ class Explorer:
 
     def _final(self, path: Sequence[State]) -> Final:
         end, way = path[-1], list(path)
-        return Final(self._worlds[end.world], tuple(self._told[t] for t in end.told), lambda: self._schedule(way))
+        return Final(
+            self._worlds[end.world], tuple(self._results[number] for number in end.results), lambda: self._schedule(way)
+        )
 
     def _schedule(self, path: Sequence[State]) -> str:
         lines = []
@@ -180,8 +182,8 @@ class Explorer:
                 if old is not new:
                     known = len(old.trace) if old.trace == new.trace[: len(old.trace)] else 0
                     replies = [reply.answer for reply in new.trace[known:]]
-                    asked = " | ".join(f"{offer.ask.what} {offer.ask.key}" for offer in old.offers)
-                    lines.append(f"{old.process.name}: {asked} -> {replies or 'begins again'}")
+                    asks = " | ".join(f"{offer.ask.what} {offer.ask.key}" for offer in old.offers)
+                    lines.append(f"{old.process.name}: {asks} -> {replies or 'begins again'}")
         return "\n".join(lines)
 
     def _successors(self, state: State) -> list[State]:
@@ -222,7 +224,7 @@ class Explorer:
         return self._offers[node]
 
     def _granted(self, state: State, p: int, ask: int, offer: Offer) -> list[State]:
-        """One of the asks of a process is granted; then it may crash, or, if that answered it, be asked again."""
+        """One of the asks of a process is granted; then it may crash, or, if that was its last step, begin again."""
         world, short, answer = self._steps.get((state.world, ask)) or self._step(state.world, ask, offer.ask)
         move = (state.nodes[p], ask, short)
         node = self._moves.get(move)
@@ -230,14 +232,14 @@ class Explorer:
             node = self._moves[move] = state.nodes[p].after(Reply(offer.place, answer))
         end = self._ends.setdefault(p, node) if node.done else node
         later: list[State] = []
-        after = State(world, _with(state.nodes, p, end), state.told, state.lives, state.crashes, state.replays)
+        after = State(world, _with(state.nodes, p, end), state.results, state.lives, state.crashes, state.replays)
         if state.crashes and world != state.world:
             later += self._begun(after._replace(crashes=state.crashes - 1), p)
         if node.again:
             return later + self._begun(after, p)
         if node.done:
-            told = self._tell((*self._told[state.told[p]], node.told))
-            after = after._replace(told=_with(state.told, p, told))
+            results = self._result_id((*self._results[state.results[p]], node.result))
+            after = after._replace(results=_with(state.results, p, results))
             if state.replays:
                 later += self._begun(after._replace(replays=state.replays - 1), p)
         return [*later, after]
@@ -268,10 +270,10 @@ class Explorer:
             self._worlds.append(world)
         return number
 
-    def _tell(self, told: tuple[Any, ...]) -> int:
-        number = self._told_ids.setdefault(told, len(self._told))
-        if number == len(self._told):
-            self._told.append(told)
+    def _result_id(self, results: tuple[Any, ...]) -> int:
+        number = self._result_ids.setdefault(results, len(self._results))
+        if number == len(self._results):
+            self._results.append(results)
         return number
 
 
@@ -286,7 +288,7 @@ def begun(process: Process, number: int) -> Node:
 
 
 def alone(world: World, process: Process, number: int) -> tuple[World, Any]:
-    """Run a process to its end while nobody else does anything: the world after it, and what it was told."""
+    """Run a process to its end while no other does anything: the world after it, and its result."""
     node = begun(process, number)
     while not node.done:
         if node.again:
@@ -296,7 +298,7 @@ def alone(world: World, process: Process, number: int) -> tuple[World, Any]:
         place, ask = node.offers[0]
         world, answer = answered(world, ask)
         node = node.after(Reply(place, answer))
-    return world, node.told
+    return world, node.result
 
 
 def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:

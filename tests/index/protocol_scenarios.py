@@ -1,4 +1,4 @@
-"""Small worlds to explore: a few documents, who is alike to whom, and what must be true when everybody is done."""
+"""Small worlds to explore: a few documents, which of them are alike, and what must be true at every end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gate.core.text import Texts
 from gate.index.protocol.claim import Claim, Index, run_sequentially
 from gate.index.store import EntryRecord, HeldContent
 from gate.limits import Limits
-from tests.index.explorer import Again, Explorer, Final, Process, Quiet, alone, begun, entry_of
+from tests.index.explorer import BeginsAgain, Explorer, Final, Process, Quiet, alone, begun, entry_of
 from tests.index.stepwise import Ask, Mark, Reply, StepwiseStore, World, answered
 
 
@@ -53,15 +53,15 @@ class Tiny:
         return None
 
 
-class Told(NamedTuple):
-    """What a claim was told: the whole answer, and the names of the entries in it."""
+class ClaimResult(NamedTuple):
+    """The result of a claim: the whole answer, and the documents of the entries in it."""
 
     answer: Answer
     names: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """Letters, their buckets and likeness; which claim algorithm runs, and how its steps may be ordered."""
 
     buckets: Mapping[bytes, tuple[int, ...]]
@@ -100,10 +100,10 @@ class Scene:
         gather = store.side_by_side if self.concurrent else run_sequentially
         return self.kind(store, self.method, profile, Limits(), new_entry_id=new_entry_id, gather=gather)
 
-    async def _claim(self, index: Index, document_id: str, letter: str) -> Told:
+    async def _claim(self, index: Index, document_id: str, letter: str) -> ClaimResult:
         claim = Claim(document_id=document_id, version=letter, content=letter.encode(), body=letter.encode())
         [outcome] = await index.claim([claim])
-        return Told(outcome.answer, tuple(sorted((e, r.owner.document_id) for e, r in outcome.named.items())))
+        return ClaimResult(outcome.answer, tuple(sorted((e, r.owner.document_id) for e, r in outcome.named.items())))
 
     async def _delete(self, index: Index, document_id: str) -> bool:
         return (await index.delete([document_id]))[0]
@@ -131,7 +131,7 @@ class Scene:
                 case "post":
                     there = world.get("buckets", ask.key) or ()
                     return set(ask.how) <= set(there) or not (replays or others & sharing[ask.key])
-                case "bucket":  # everybody who will ever be in it is
+                case "bucket":  # everything that will ever be in it is
                     there = world.get("buckets", ask.key) or ()
                     return {world.get("records", entry).content for entry, _ in there} == members[ask.key]
             return False
@@ -140,40 +140,40 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Cast:
-    """The documents of a scene, each with its letter: process p claims the p-th of them."""
+class ClaimRace:
+    """The documents of a scenario, each with its letter: process p claims the p-th of them."""
 
-    scene: Scene
+    scenario: Scenario
     claims: Sequence[tuple[str, str]]
 
     @cached_property
     def processes(self) -> list[Process]:
-        return [self.scene.claim(*claim) for claim in self.claims]
+        return [self.scenario.claim(*claim) for claim in self.claims]
 
     def explored(self, *, crashes: int = 0, replays: int = 0) -> Explorer:
-        quiet = self.scene.quiet(self.claims, replays=replays)
+        quiet = self.scenario.quiet(self.claims, replays=replays)
         return Explorer(self.processes, crashes=crashes, replays=replays, quiet=quiet)
 
     def problems(self, final: Final) -> Iterator[str]:
         """What is wrong with an end. Nothing should be."""
-        told: dict[str, set[Told]] = {name: set() for name, _ in self.claims}
-        for (name, _), heard in zip(self.claims, final.told, strict=True):
-            told[name] |= set(heard)
+        results: dict[str, set[ClaimResult]] = {name: set() for name, _ in self.claims}
+        for (name, _), own in zip(self.claims, final.results, strict=True):
+            results[name] |= set(own)
         for p, (name, _) in enumerate(self.claims):
-            told[name].add(alone(final.world, self.processes[p], entry_of(p, 50))[1])
-        if any(len(heard) > 1 for heard in told.values()):
-            yield "a document was told two things"
-        passes = {name for name, heard in told.items() if not all(one.answer.similar for one in heard)}
-        yield from fairness(self.scene, dict(self.claims), passes)
-        yield from leftovers(self.scene, final.world)
+            results[name].add(alone(final.world, self.processes[p], entry_of(p, 50))[1])
+        if any(len(own) > 1 for own in results.values()):
+            yield "a document got two answers"
+        passes = {name for name, own in results.items() if not all(one.answer.similar for one in own)}
+        yield from fairness(self.scenario, dict(self.claims), passes)
+        yield from leftovers(self.scenario, final.world)
 
 
-def fairness(scene: Scene, letters: Mapping[str, str], passes: Set[str]) -> Iterator[str]:
+def fairness(scenario: Scenario, letters: Mapping[str, str], passes: Set[str]) -> Iterator[str]:
     """Of documents alike exactly one passes. Likeness is not chained: no two alike, and some of each family."""
     alike = {
         frozenset((a, b))
         for a, b in combinations(letters, 2)
-        if letters[a] == letters[b] or frozenset((letters[a].encode(), letters[b].encode())) in scene.method.alike
+        if letters[a] == letters[b] or frozenset((letters[a].encode(), letters[b].encode())) in scenario.method.alike
     }
     if any(pair <= passes for pair in alike):
         yield "two that are alike passed"
@@ -182,11 +182,11 @@ def fairness(scene: Scene, letters: Mapping[str, str], passes: Set[str]) -> Iter
         joined = [family for family in families if family & pair]
         families = [family for family in families if not family & pair] + [set().union(*joined)]
     if not all(family & passes for family in families):
-        yield "nobody of a family passed"
+        yield "none of a family passed"
 
 
-def leftovers(scene: Scene, world: World) -> Iterator[str]:
-    """What is half-done in a world in which nobody does anything any more."""
+def leftovers(scenario: Scenario, world: World) -> Iterator[str]:
+    """What is half-done in a world in which all processes are done."""
     records: dict[int, EntryRecord] = dict(world.records)
     documents: dict[str, tuple[HeldContent, ...]] = dict(world.documents)
     contents: dict[bytes, int] = dict(world.contents)
@@ -198,26 +198,26 @@ def leftovers(scene: Scene, world: World) -> Iterator[str]:
     for entry, record in records.items():
         if record.dead:
             yield "a dead record"
-        if record.ticket and any((key, entry) not in postings for key in scene.buckets[record.body]):
+        if record.ticket and any((key, entry) not in postings for key in scenario.buckets[record.body]):
             yield "a ticket before all postings"
         for holder in record.holders:
             if all(held.content != record.content for held in documents.get(holder.document_id, ())):
                 yield "a record without its document"
-    for name, held in documents.items() if scene.revisions == "keep" else ():
+    for name, held in documents.items() if scenario.revisions == "keep" else ():
         for one in held:
             there = records.get(contents.get(one.content, 0))
-            holds = there is not None and there.ticket and any(who.document_id == name for who in there.holders)
+            holds = there is not None and there.ticket and any(holder.document_id == name for holder in there.holders)
             if one.answer and not decode_answer(one.answer).similar and not holds:
                 yield "a document that passed and is not in the index"
 
 
 def _once(number: int) -> Callable[[bytes], int]:
-    """One entry number: whoever asks for a second begins another attempt."""
+    """One entry number: a process that asks for a second begins another attempt."""
     left = [number]
 
     def new_entry_id(_: bytes) -> int:
         if not left:
-            raise Again
+            raise BeginsAgain
         return left.pop()
 
     return new_entry_id
@@ -235,9 +235,9 @@ def cuts(world: World, process: Process, number: int) -> Iterator[World]:
 
 
 def settled(world: World, *processes: Process, number: int = 9000) -> tuple[World, list[Any]]:
-    """Let processes do their work one after another: the world after that, and what each was told."""
-    told = []
+    """Let processes do their work one after another: the world after that, and the result of each."""
+    results = []
     for n, process in enumerate(processes):
-        world, heard = alone(world, process, number + 10 * n)
-        told.append(heard)
-    return world, told
+        world, result = alone(world, process, number + 10 * n)
+        results.append(result)
+    return world, results

@@ -145,9 +145,9 @@ class ScanContract:
     async def test_a_posting_is_missing_where_it_is_not_in_its_bucket(self, open_store: OpenScannable) -> None:
         store = await open_store(1)  # however long the bucket
         await store.append(u64(5, 5, 5, 6), u64(1, 2, HIGH, 1), u64(9, 9, 9, 9))
-        asked = [(5, 1, 9), (5, 2, 9), (5, HIGH, 9), (6, 1, 9), (5, 1, 8), (6, 2, 9), (7, HIGH, 0)]
-        lost = await store.scan().missing(*(u64(*column) for column in zip(*asked, strict=True)))
-        assert sorted(zip(*(column.tolist() for column in lost), strict=True)) == sorted(asked[4:])
+        wanted = [(5, 1, 9), (5, 2, 9), (5, HIGH, 9), (6, 1, 9), (5, 1, 8), (6, 2, 9), (7, HIGH, 0)]
+        missing = await store.scan().missing(*(u64(*column) for column in zip(*wanted, strict=True)))
+        assert sorted(zip(*(column.tolist() for column in missing), strict=True)) == sorted(wanted[4:])
 
     async def test_of_nothing_nothing_is_missing(self, store: ScannableStore) -> None:
         assert [len(column) for column in await store.scan().missing(u64(), u64(), u64())] == [0, 0, 0]

@@ -230,9 +230,9 @@ class StepwiseStore:
         self._calls[self._branch] += 1
         return (*self._branch, self._calls[self._branch])
 
-    async def _each(self, what: str, asked: Iterable[tuple[Any, Any]]) -> list[Any]:
+    async def _each(self, what: str, arguments: Iterable[tuple[Any, Any]]) -> list[Any]:
         call = self._call()
-        open_ = {(*call, n): Ask(what, key, how) for n, (key, how) in enumerate(asked)}
+        open_ = {(*call, n): Ask(what, key, how) for n, (key, how) in enumerate(arguments)}
         answers = dict.fromkeys(open_)
         while open_:
             offers = tuple(Offer(*item) for item in open_.items())
@@ -275,10 +275,10 @@ class StepwiseStore:
         return [ContentState(None if state[0] else next(records), *state) for state in before]
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        asked = list(dict.fromkeys(keys.tolist()))
+        distinct = list(dict.fromkeys(keys.tolist()))
         seen = {} if since is None else dict(self._marks[since])
-        answers = await self._each("bucket", ((key, seen.get(key, frozenset())) for key in asked))
-        found = dict(zip(asked, answers, strict=True))
+        answers = await self._each("bucket", ((key, seen.get(key, frozenset())) for key in distinct))
+        found = dict(zip(distinct, answers, strict=True))
         mark = frozenset((key, seen.get(key, frozenset()) | frozenset(postings)) for key, postings in found.items())
         if mark not in self._marks:
             self._marks.append(mark)

@@ -270,15 +270,15 @@ class StoreContract(BucketContract):
         await store.save_answers([AnswerUpdate("d1", FIRST, b"one"), AnswerUpdate("d2", FIRST, b"two")])
         version = "d1's version"
         for _ in range(2):
-            recalled = await store.void_answers(["d1", "nobody"])
-            assert recalled == [(HeldContent(FIRST, version, VOID, 1), HeldContent(SECOND, version, VOID, 2)), ()]
-            assert await store.documents(["d1"]) == recalled[:1]
+            voided = await store.void_answers(["d1", "unknown"])
+            assert voided == [(HeldContent(FIRST, version, VOID, 1), HeldContent(SECOND, version, VOID, 2)), ()]
+            assert await store.documents(["d1"]) == voided[:1]
         assert await store.save_answers([AnswerUpdate("d1", FIRST, b"x"), AnswerUpdate("d1", SECOND, b"x")]) == [
             VOID,
             VOID,
         ]
         assert [one.answer for one in (await store.documents(["d2"]))[0]] == [b"two"]
-        assert await store.documents(["nobody"]) == [()]
+        assert await store.documents(["unknown"]) == [()]
 
     async def test_answers_belong_to_one_content_of_one_document(self, store: Store) -> None:
         await store.register_content(
@@ -390,4 +390,4 @@ class StoreContract(BucketContract):
     async def test_what_is_unknown_is_none(self, store: Store) -> None:
         assert await store.records([0, 5]) == [None, None]
         assert await store.contents([FIRST]) == [None]
-        assert (await store.documents(["nobody"]))[0] == ()
+        assert (await store.documents(["unknown"]))[0] == ()

@@ -144,20 +144,20 @@ class Agreement(RuleBasedStateMachine):
         at, entries = u64(*(p[0] for p in postings)), u64(*(self.entry(p[1]) for p in postings))
         self.both(lambda store: store.remove_postings(at, entries))
 
-    @rule(asked=st.lists(keys, max_size=4))
-    def read(self, asked: list[int]) -> None:
-        left, right = run_now(self.memory.read(u64(*asked))), run_now(self.sqlite.read(u64(*asked)))
+    @rule(wanted=st.lists(keys, max_size=4))
+    def read(self, wanted: list[int]) -> None:
+        left, right = run_now(self.memory.read(u64(*wanted))), run_now(self.sqlite.read(u64(*wanted)))
         assert by_key(left) == by_key(right)
         assert left.capped.tolist() == right.capped.tolist()
         self.marks.append((left.mark, right.mark))
 
     @precondition(lambda self: self.marks)
-    @rule(asked=st.lists(keys, max_size=4), which=st.integers(0, 100))
-    def read_since(self, asked: list[int], which: int) -> None:
+    @rule(wanted=st.lists(keys, max_size=4), which=st.integers(0, 100))
+    def read_since(self, wanted: list[int], which: int) -> None:
         left_mark, right_mark = self.marks[which % len(self.marks)]
-        left = run_now(self.memory.read(u64(*asked), since=left_mark))
-        right = run_now(self.sqlite.read(u64(*asked), since=right_mark))
-        whole = by_key(_uncapped(self.sqlite, asked))
+        left = run_now(self.memory.read(u64(*wanted), since=left_mark))
+        right = run_now(self.sqlite.read(u64(*wanted), since=right_mark))
+        whole = by_key(_uncapped(self.sqlite, wanted))
         for mine, exact, everything, capped in zip(by_key(left), by_key(right), whole, left.capped, strict=True):
             assert set(exact) <= set(mine) or capped
             assert set(mine) <= set(everything)
@@ -210,10 +210,10 @@ class Agreement(RuleBasedStateMachine):
         }
 
 
-def _uncapped(store: SqliteStore, asked: list[int]) -> Postings:
+def _uncapped(store: SqliteStore, wanted: list[int]) -> Postings:
     wide = SqliteStore(store.path, digest="d", profile_ref="p@1", max_bucket=1_000_000)
     try:
-        return run_now(wide.read(np.array(asked, np.uint64)))
+        return run_now(wide.read(np.array(wanted, np.uint64)))
     finally:
         run_now(wide.close())
 

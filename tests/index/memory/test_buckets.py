@@ -27,7 +27,7 @@ def u64(values: list[int]) -> Keys:
 
 
 class LikeLists(RuleBasedStateMachine):
-    """With so little room and so short a log everything moves, is written anew and forgotten all the time."""
+    """With so little room and so short a log everything moves, is compacted and dropped all the time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,15 +67,14 @@ class LikeLists(RuleBasedStateMachine):
             return
         mark, before = self.marks[which % len(self.marks)]
         found = self.flat.read(u64(keys), mark)
-        shown = self.by_key(found.counts.tolist(), found.entries.tolist(), found.tags.tolist())
-        for key, postings, capped in zip(keys, shown, found.capped.tolist(), strict=True):
+        read = self.by_key(found.counts.tolist(), found.entries.tolist(), found.tags.tolist())
+        for key, postings, capped in zip(keys, read, found.capped.tolist(), strict=True):
             new = [posting for posting in self.lists[key] if posting not in before.get(key, [])]
             assert capped or set(new) <= set(postings) <= set(self.lists[key])
 
     @rule(keys=st.lists(KEYS, max_size=6), tag=TAGS, radius=st.integers(0, 2))
     def probe(self, keys: list[int], tag: int, radius: int) -> None:
-        asked = u64(keys)
-        found = self.flat.probe(asked, u64([tag] * len(keys)), np.full(len(keys), radius, np.uint8), None)
+        found = self.flat.probe(u64(keys), u64([tag] * len(keys)), np.full(len(keys), radius, np.uint8), None)
         expected = [
             (probe, entry)
             for probe, key in enumerate(keys)
@@ -89,12 +88,12 @@ class LikeLists(RuleBasedStateMachine):
     def everything_is_there_oldest_first(self) -> None:
         keys = sorted(self.lists)
         found = self.flat.read(u64(keys), None)
-        shown = self.by_key(found.counts.tolist(), found.entries.tolist(), found.tags.tolist())
-        assert shown == [self.lists[key][: self.limit] for key in keys]
-        told = self.flat.info()
-        assert told["postings"] == sum(map(len, self.lists.values()))
-        assert told["buckets"] == sum(1 for held in self.lists.values() if held)
-        assert told["largest_bucket"] == max(map(len, self.lists.values()), default=0)
+        read = self.by_key(found.counts.tolist(), found.entries.tolist(), found.tags.tolist())
+        assert read == [self.lists[key][: self.limit] for key in keys]
+        info = self.flat.info()
+        assert info["postings"] == sum(map(len, self.lists.values()))
+        assert info["buckets"] == sum(1 for held in self.lists.values() if held)
+        assert info["largest_bucket"] == max(map(len, self.lists.values()), default=0)
 
     def by_key(self, counts: list[int], entries: list[int], tags: list[int]) -> list[list[Posting]]:
         postings = iter(zip(entries, tags, strict=True))

@@ -1,4 +1,4 @@
-"""Documents of one batch meet each other: the answers are those of documents that were checked in one by one."""
+"""Documents of one batch are compared with each other: the answers are those of documents checked in one by one."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from hypothesis import strategies as st
 from gate import CheckIn, Gate, Verdict
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
-from tests.index.claim_harness import Desk, Told
+from tests.index.claim_harness import ClaimHarness, NamedAnswer
 
 LETTERS = "abcdef"
 PAIRS = ["".join(pair) for pair in combinations(LETTERS, 2)]
 
 
-def checked_in(batches: Sequence[Sequence[tuple[str, str]]], alike: Sequence[str], **profile: Any) -> list[Told]:
-    """What documents are told that come in these batches. How many strangers each met is not part of it."""
+def checked_in(batches: Sequence[Sequence[tuple[str, str]]], alike: Sequence[str], **profile: Any) -> list[NamedAnswer]:
+    """The answers to documents that come in these batches, without how many candidates each had."""
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk("memory", Path(folder) / "desk", alike, **profile)
-        told = [one for batch in batches for one in desk.check_in_batch(*batch)]
-    return [replace(one, candidates=0) for one in told]
+        harness = ClaimHarness("memory", Path(folder) / "harness", alike, **profile)
+        answers = [one for batch in batches for one in harness.check_in_batch(*batch)]
+    return [replace(one, candidates=0) for one in answers]
 
 
 def test_copies_within_a_batch_are_found_and_nothing_of_them_is_stored(tmp_path: Path) -> None:
-    desk = Desk("memory", tmp_path / "desk", ["ab", "ac", "bc"])
-    told = desk.check_in_batch(("A", "a"), ("B", "b"), ("C", "c"), ("D", "a"), ("E", "e"))
-    assert [one.relation for one in told] == ["new", "near", "near", "exact", "new"]
-    assert [one.matches for one in told] == [(), ("A",), ("A",), ("A",), ()]
-    assert desk.counts() == (5, 4, 4)
+    harness = ClaimHarness("memory", tmp_path / "harness", ["ab", "ac", "bc"])
+    answers = harness.check_in_batch(("A", "a"), ("B", "b"), ("C", "c"), ("D", "a"), ("E", "e"))
+    assert [one.relation for one in answers] == ["new", "near", "near", "exact", "new"]
+    assert [one.matches for one in answers] == [(), ("A",), ("A",), ("A",), ()]
+    assert harness.counts() == (5, 4, 4)
 
 
 def test_a_document_that_is_in_a_batch_twice_gets_the_same_answer_twice(tmp_path: Path) -> None:
-    desk = Desk("memory", tmp_path / "desk", ["ab"])
-    told = desk.check_in_batch(("A", "a"), ("B", "b"), ("B", "b"), ("A", "a"))
-    assert told[:2] == told[:1:-1]
+    harness = ClaimHarness("memory", tmp_path / "harness", ["ab"])
+    answers = harness.check_in_batch(("A", "a"), ("B", "b"), ("B", "b"), ("A", "a"))
+    assert answers[:2] == answers[:1:-1]
 
 
 def test_versions_in_one_batch_follow_each_other(tmp_path: Path) -> None:
-    desk = Desk("memory", tmp_path / "desk", ["ab", "bc", "ac"])
-    told = desk.check_in_batch(("D", "a"), ("D", "b"), ("E", "c"), ("D", "c"))
-    assert [one.relation for one in told] == ["new", "revision", "near", "revision"]
-    assert told[2].matches == ("D", "D")
+    harness = ClaimHarness("memory", tmp_path / "harness", ["ab", "bc", "ac"])
+    answers = harness.check_in_batch(("D", "a"), ("D", "b"), ("E", "c"), ("D", "c"))
+    assert [one.relation for one in answers] == ["new", "revision", "near", "revision"]
+    assert answers[2].matches == ("D", "D")
 
 
 def test_an_empty_batch_has_no_answers(tmp_path: Path) -> None:
-    assert Desk("memory", tmp_path / "desk").check_in_batch() == []
+    assert ClaimHarness("memory", tmp_path / "harness").check_in_batch() == []
 
 
 batch = st.lists(st.tuples(st.sampled_from("VWXYZ"), st.sampled_from([*LETTERS, "short", ""])), max_size=10)

@@ -1,8 +1,8 @@
 """The claim that is shipped, through every interleaving of two and three documents, with crashes and replays.
 
-What is checked at every end is in `scenes`: no two documents alike pass, some document of every family passes, whoever
-asks again is told the same again, and nothing is half-done. The weakened claims at the bottom each lack one rule; the
-same search must find fault with each of them.
+What is checked at every end is in `protocol_scenarios`: no two documents alike pass, some document of every family
+passes, a repeated check-in gets the same answer, and nothing is half-done. The weakened claims at the bottom each lack
+one rule; the same search must find fault with each of them.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from gate.index.protocol.candidates import CandidateSet
 from gate.index.protocol.claim import Index
 from gate.index.protocol.postings import BucketReading
 from gate.index.store import EntryRecord, Registration
-from tests.index.protocol_scenarios import Cast, Scene
+from tests.index.protocol_scenarios import ClaimRace, Scenario
 
-PAIR = Scene({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
-ONE_BUCKET = Scene({b"a": (1,), b"b": (1,)}, ["ab"])
-PATH = Scene({b"a": (1,), b"b": (1, 2), b"c": (2,)}, ["ab", "bc"])
-TRIANGLE = Scene({b"a": (1, 2), b"b": (1, 3), b"c": (2, 3)}, ["ab", "bc", "ac"])
-STRANGERS = Scene({b"a": (1,), b"b": (1,), b"c": (1,)}, ["ab"])  # c shares their buckets and is not alike
+PAIR = Scenario({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
+ONE_BUCKET = Scenario({b"a": (1,), b"b": (1,)}, ["ab"])
+PATH = Scenario({b"a": (1,), b"b": (1, 2), b"c": (2,)}, ["ab", "bc"])
+TRIANGLE = Scenario({b"a": (1, 2), b"b": (1, 3), b"c": (2, 3)}, ["ab", "bc", "ac"])
+FALSE_CANDIDATE = Scenario({b"a": (1,), b"b": (1,), b"c": (1,)}, ["ab"])  # c shares their buckets and is not alike
 EACH_ONCE = [("a", "a"), ("b", "b"), ("c", "c")]
 SIDE_BY_SIDE: dict[str, Any] = {"concurrent": True, "any_order": True}
 
 
-def explore(scene: Scene, claims: list[tuple[str, str]], *, crashes: int = 0, replays: int = 0) -> None:
-    cast = Cast(scene, claims)
+def explore(scenario: Scenario, claims: list[tuple[str, str]], *, crashes: int = 0, replays: int = 0) -> None:
+    race = ClaimRace(scenario, claims)
     ends = 0
-    for end in cast.explored(crashes=crashes, replays=replays).finals():
+    for end in race.explored(crashes=crashes, replays=replays).finals():
         ends += 1
-        found = sorted(set(cast.problems(end)))
-        assert not found, f"{', '.join(found)}\n{end.schedule()}\n{end.told}"
+        found = sorted(set(race.problems(end)))
+        assert not found, f"{', '.join(found)}\n{end.schedule()}\n{end.results}"
     assert ends > 1
 
 
@@ -82,7 +82,7 @@ def test_three_documents_all_alike_with_a_crash() -> None:
 
 
 def test_a_false_candidate_in_the_same_bucket_passes_and_changes_nothing() -> None:
-    explore(STRANGERS, EACH_ONCE)
+    explore(FALSE_CANDIDATE, EACH_ONCE)
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
@@ -105,7 +105,7 @@ def test_a_document_delivered_to_two_workers_at_once_and_one_alike() -> None:
 # The claims that lack a rule.
 
 
-class NobodyHelps(Index):
+class NeverHelps(Index):
     async def _help(self, unregistered: dict[int, EntryRecord]) -> dict[int, EntryRecord | None]:
         return {}
 
@@ -121,7 +121,7 @@ class HelpsByHalf(Index):
         return dict(zip(unregistered, await self._store.register(wanted), strict=True))
 
 
-class ForgetsTheFirstRead(Index):
+class DropsTheFirstRead(Index):
     """Reads only the tail, and does not carry the candidates of the first read."""
 
     async def _enter_and_reread(
@@ -152,7 +152,7 @@ class LooksUpAndInserts(Index):
 
 
 class TrustsAnEarlyRead(Index):
-    """Judges a document that was helped to its ticket by what was read while it enrolled."""
+    """Judges a document that was helped to its ticket by what was read while its content was registered."""
 
     async def _enter_and_reread(
         self,
@@ -165,17 +165,17 @@ class TrustsAnEarlyRead(Index):
 
 
 @pytest.mark.parametrize(
-    ("scene", "crashes"),
+    ("scenario", "crashes"),
     [
-        (replace(PAIR, kind=NobodyHelps), 0),
+        (replace(PAIR, kind=NeverHelps), 0),
         (replace(PATH, kind=HelpsByHalf), 0),
-        (replace(PAIR, kind=ForgetsTheFirstRead, index="all"), 0),
+        (replace(PAIR, kind=DropsTheFirstRead, index="all"), 0),
         (replace(PAIR, kind=LooksUpAndInserts), 0),
         (replace(PAIR, kind=TrustsAnEarlyRead, concurrent=True), 1),
     ],
-    ids=lambda value: value.kind.__name__ if isinstance(value, Scene) else "",
+    ids=lambda value: value.kind.__name__ if isinstance(value, Scenario) else "",
 )
-def test_a_claim_that_lacks_a_rule_lets_two_pass(scene: Scene, crashes: int) -> None:
-    cast = Cast(scene, EACH_ONCE[: len(scene.buckets)])
-    ends = cast.explored(crashes=crashes).finals()
-    assert any("two that are alike passed" in cast.problems(end) for end in ends)
+def test_a_claim_that_lacks_a_rule_lets_two_pass(scenario: Scenario, crashes: int) -> None:
+    race = ClaimRace(scenario, EACH_ONCE[: len(scenario.buckets)])
+    ends = race.explored(crashes=crashes).finals()
+    assert any("two that are alike passed" in race.problems(end) for end in ends)

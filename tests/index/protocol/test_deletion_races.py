@@ -1,8 +1,8 @@
-"""Deletions that race with claims of the same document, of its copies, and with those who help it.
+"""Deletions that race with claims of the same document, of its copies, and with claims that help it.
 
-However it goes, when everybody is done: no posting without a record, no record without a document, nothing dead;
-whoever passed is in the index; and when all that are still there have been checked in again, of those alike exactly one
-passes.
+However it goes, when all processes are done: no posting without a record, no record without a document, nothing dead;
+every document that passed is in the index; and when all that are still there have been checked in again, of those
+alike exactly one passes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import pytest
 
 from gate.model import Relation
 from tests.index.explorer import Explorer, Final, Process
-from tests.index.protocol_scenarios import Scene, cuts, fairness, leftovers, settled
+from tests.index.protocol_scenarios import Scenario, cuts, fairness, leftovers, settled
 from tests.index.stepwise import World
 
-ONE_BUCKET = Scene({b"a": (1,), b"b": (1,)}, ["ab"])
-PAIR = Scene({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
-PATH = Scene({b"a": (1,), b"b": (1, 2), b"c": (2,)}, ["ab", "bc"])
-TRIANGLE = Scene({b"a": (1, 2), b"b": (1, 3), b"c": (2, 3)}, ["ab", "bc", "ac"])
+ONE_BUCKET = Scenario({b"a": (1,), b"b": (1,)}, ["ab"])
+PAIR = Scenario({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
+PATH = Scenario({b"a": (1,), b"b": (1, 2), b"c": (2,)}, ["ab", "bc"])
+TRIANGLE = Scenario({b"a": (1, 2), b"b": (1, 3), b"c": (2, 3)}, ["ab", "bc", "ac"])
 LIVES = 3  # a process may begin that often: a claim and a delete could chase each other for ever
 EARLIER = 7000  # entry numbers of what was there before
 
@@ -32,55 +32,59 @@ Act = tuple[str, ...]
 Index = Literal["originals", "all"]
 
 
-def there(scene: Scene, *claims: tuple[str, str]) -> World:
+def there(scenario: Scenario, *claims: tuple[str, str]) -> World:
     """The world after these were checked in, one after another."""
-    return settled(World(), *(scene.claim(*claim) for claim in claims), number=EARLIER)[0]
+    return settled(World(), *(scenario.claim(*claim) for claim in claims), number=EARLIER)[0]
 
 
-def stopped(scene: Scene, claim: tuple[str, str], *before: tuple[str, str]) -> list[World]:
+def stopped(scenario: Scenario, claim: tuple[str, str], *before: tuple[str, str]) -> list[World]:
     """The worlds in which one more was checked in, and stopped after each of its steps."""
-    return list(cuts(there(scene, *before), scene.claim(*claim), EARLIER + 500))
+    return list(cuts(there(scenario, *before), scenario.claim(*claim), EARLIER + 500))
 
 
-def problems(scene: Scene, claims: Sequence[tuple[str, str]], world: World) -> Iterator[str]:
-    yield from leftovers(scene, world)
+def problems(scenario: Scenario, claims: Sequence[tuple[str, str]], world: World) -> Iterator[str]:
+    yield from leftovers(scenario, world)
     letters = dict(claims)
     living = [name for name in letters if world.get("documents", name)]
     for order in permutations(living):
         numbers = count(9000, 100)
-        processes = [scene.claim(name, letters[name]) for name in order]
+        processes = [scenario.claim(name, letters[name]) for name in order]
         after, _ = settled(world, *processes, number=next(numbers))  # the first may be judged before another is freed
-        after, told = settled(after, *processes, number=next(numbers))
-        if settled(after, *processes, number=next(numbers))[1] != told:
-            yield "a document was told two things"
-        passes = {name for name, heard in zip(order, told, strict=True) if not heard.answer.similar}
-        yield from fairness(scene, {name: letters[name] for name in living}, passes)
-        yield from leftovers(scene, after)
+        after, results = settled(after, *processes, number=next(numbers))
+        if settled(after, *processes, number=next(numbers))[1] != results:
+            yield "a document got two answers"
+        passes = {name for name, result in zip(order, results, strict=True) if not result.answer.similar}
+        yield from fairness(scenario, {name: letters[name] for name in living}, passes)
+        yield from leftovers(scenario, after)
 
 
-def check(scene: Scene, claims: Sequence[tuple[str, str]], ends: Iterable[Final]) -> None:
+def check(scenario: Scenario, claims: Sequence[tuple[str, str]], ends: Iterable[Final]) -> None:
     checked: set[World] = set()
     for end in ends:
         if end.world not in checked:
             checked.add(end.world)
-            found = sorted(set(problems(scene, claims, end.world)))
-            assert not found, f"{', '.join(found)}\n{end.schedule()}\n{end.told}\n{end.world}"
+            found = sorted(set(problems(scenario, claims, end.world)))
+            assert not found, f"{', '.join(found)}\n{end.schedule()}\n{end.results}\n{end.world}"
     assert checked
 
 
 def explore(
-    scene: Scene, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]], **given: Any
+    scenario: Scenario,
+    worlds: Iterable[World],
+    processes: Sequence[Process],
+    claims: Sequence[tuple[str, str]],
+    **given: Any,
 ) -> None:
     for world in worlds:
-        check(scene, claims, Explorer(processes, world, lives=LIVES, **given).finals())
+        check(scenario, claims, Explorer(processes, world, lives=LIVES, **given).finals())
 
 
 def wander(
-    scene: Scene, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]]
+    scenario: Scenario, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]]
 ) -> None:
     """Some of the interleavings, drawn at random: of a process against a whole sequence there are too many for all."""
     for seed, world in enumerate(worlds):
-        check(scene, claims, Explorer(processes, world, lives=LIVES).walks(100, seed=seed))
+        check(scenario, claims, Explorer(processes, world, lives=LIVES).walks(100, seed=seed))
 
 
 # Two processes, every interleaving.
@@ -88,46 +92,49 @@ def wander(
 
 @pytest.mark.parametrize(("crashes", "concurrent"), [(0, False), (0, True), (1, False)])
 def test_a_document_is_deleted_while_it_is_checked_in(crashes: int, concurrent: bool) -> None:
-    scene = replace(ONE_BUCKET, concurrent=concurrent)
-    worlds = [*stopped(scene, A), there(scene, A), there(scene, B, A)]
-    explore(scene, worlds, [scene.claim(*A), scene.delete("a")], [A, B], crashes=crashes)
+    scenario = replace(ONE_BUCKET, concurrent=concurrent)
+    worlds = [*stopped(scenario, A), there(scenario, A), there(scenario, B, A)]
+    explore(scenario, worlds, [scenario.claim(*A), scenario.delete("a")], [A, B], crashes=crashes)
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
 def test_an_original_is_deleted_while_a_copy_is_checked_in(index: Index) -> None:
-    scene = replace(PAIR, index=index)
-    worlds = [there(scene, A), there(scene, A, B), *stopped(scene, B, A)]
-    explore(scene, worlds, [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
+    scenario = replace(PAIR, index=index)
+    worlds = [there(scenario, A), there(scenario, A, B), *stopped(scenario, B, A)]
+    explore(scenario, worlds, [scenario.claim(*B), scenario.delete("a")], [A, B], crashes=1)
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
-def test_a_document_that_stopped_half_way_is_deleted_while_somebody_helps_it(concurrent: bool) -> None:
-    scene = replace(PAIR, concurrent=concurrent)
-    explore(scene, stopped(scene, A), [scene.claim(*B), scene.delete("a")], [A, B], crashes=1)
+def test_a_document_that_stopped_half_way_is_deleted_while_another_claim_helps_it(concurrent: bool) -> None:
+    scenario = replace(PAIR, concurrent=concurrent)
+    explore(scenario, stopped(scenario, A), [scenario.claim(*B), scenario.delete("a")], [A, B], crashes=1)
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
 def test_the_owner_of_a_content_is_deleted_while_another_document_brings_it(index: Index) -> None:
-    scene = replace(ONE_BUCKET, index=index)
+    scenario = replace(ONE_BUCKET, index=index)
     same = ("b", "a")
-    worlds = [*stopped(scene, A), *stopped(scene, same, A)]
-    explore(scene, worlds, [scene.claim(*same), scene.delete("a")], [A, same], crashes=1)
+    worlds = [*stopped(scenario, A), *stopped(scenario, same, A)]
+    explore(scenario, worlds, [scenario.claim(*same), scenario.delete("a")], [A, same], crashes=1)
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
 def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in(index: Index) -> None:
-    scene = replace(ONE_BUCKET, index=index)
+    scenario = replace(ONE_BUCKET, index=index)
     same = ("b", "a")
-    worlds = [*stopped(scene, A), *stopped(scene, same, A)]
-    explore(scene, worlds, [scene.claim(*A), scene.delete("b")], [A, same])
+    worlds = [*stopped(scenario, A), *stopped(scenario, same, A)]
+    explore(scenario, worlds, [scenario.claim(*A), scenario.delete("b")], [A, same])
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
 @pytest.mark.parametrize("overtaking", [[NO_A, B, A], [NO_A, A, B], [A, NO_A, B, A], [B, NO_A, NO_B]])
 def test_a_slow_check_in_is_overtaken_by_deletes_and_other_check_ins(index: Index, overtaking: list[Act]) -> None:
-    scene = replace(ONE_BUCKET, index=index)
+    scenario = replace(ONE_BUCKET, index=index)
     wander(
-        scene, (World(), there(scene, A), there(scene, B)), [scene.claim(*A), scene.in_sequence(*overtaking)], [A, B]
+        scenario,
+        (World(), there(scenario, A), there(scenario, B)),
+        [scenario.claim(*A), scenario.in_sequence(*overtaking)],
+        [A, B],
     )
 
 
@@ -157,8 +164,8 @@ def test_a_delete_that_stopped_for_good_leaves_a_document_that_can_be_checked_in
         assert not list(problems(PAIR, [A, B], settled(world, PAIR.delete("a"))[0]))
 
 
-def test_the_litter_of_a_helper_that_crashed_is_swept_by_whoever_reads_it() -> None:
-    # The helper shares one bucket with whom it helps, and leaves a posting in the other one.
+def test_dangling_postings_of_a_helper_that_crashed_are_removed_by_the_next_read() -> None:
+    # The helper shares one bucket with the claim it helps, and leaves a posting in the other one.
     explored = (
         end
         for world in stopped(PATH, B)
@@ -180,7 +187,7 @@ def test_a_document_takes_a_content_over_that_was_refused_for_its_own_sake() -> 
     processes = [PATH.claim("d", "b"), PATH.claim(*e)]
     for world in [there(PATH, d), *stopped(PATH, e, d)]:
         for end in Explorer(processes, world, crashes=1, lives=LIVES).finals():
-            [*_, version], [*_, refused] = end.told
+            [*_, version], [*_, refused] = end.results
             newcomer = settled(end.world, PATH.claim("f", "c"))[1][0]
             assert (version.answer.relation, refused.answer.similar) == (Relation.REVISION, True), end.schedule()
             assert newcomer.answer.similar, end.schedule()  # the new version can be found
@@ -188,27 +195,27 @@ def test_a_document_takes_a_content_over_that_was_refused_for_its_own_sake() -> 
 
 
 def test_of_two_versions_that_replace_each_other_at_once_one_stays() -> None:
-    scene = replace(ONE_BUCKET, revisions="replace")
-    processes = [scene.claim("d", "a"), scene.claim("d", "b")]
+    scenario = replace(ONE_BUCKET, revisions="replace")
+    processes = [scenario.claim("d", "a"), scenario.claim("d", "b")]
     for end in Explorer(processes, crashes=1, lives=LIVES).finals():
-        assert not any(heard.answer.similar for told in end.told for heard in told), end.schedule()
-        assert not list(leftovers(scene, end.world)), end.schedule()
+        assert not any(result.answer.similar for results in end.results for result in results), end.schedule()
+        assert not list(leftovers(scenario, end.world)), end.schedule()
         assert any(record.ticket for _, record in end.world.records), end.schedule()
 
 
 def test_a_version_that_stopped_anywhere_replaces_the_old_one_when_it_comes_again() -> None:
-    scene = replace(ONE_BUCKET, revisions="replace")
-    for world in stopped(scene, ("d", "b"), ("d", "a")):
-        after, _ = settled(world, scene.claim("d", "b"))
+    scenario = replace(ONE_BUCKET, revisions="replace")
+    for world in stopped(scenario, ("d", "b"), ("d", "a")):
+        after, _ = settled(world, scenario.claim("d", "b"))
         assert [record.content for _, record in after.records] == [b"b"]
-        assert not list(leftovers(scene, after))
+        assert not list(leftovers(scenario, after))
 
 
 def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> None:
-    scene = replace(ONE_BUCKET, revisions="replace")
-    processes = [scene.claim("d", "b"), scene.delete("d")]
-    for end in Explorer(processes, there(scene, ("d", "a")), crashes=1, lives=LIVES).finals():
-        assert not list(leftovers(scene, end.world)), end.schedule()
+    scenario = replace(ONE_BUCKET, revisions="replace")
+    processes = [scenario.claim("d", "b"), scenario.delete("d")]
+    for end in Explorer(processes, there(scenario, ("d", "a")), crashes=1, lives=LIVES).finals():
+        assert not list(leftovers(scenario, end.world)), end.schedule()
         gone = not end.world.get("documents", "d")
         assert gone == (not end.world.records), end.schedule()
 
@@ -216,13 +223,15 @@ def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> N
 # Three processes, thousands of random schedules.
 
 
-@pytest.mark.parametrize("scene", [TRIANGLE, PATH, replace(TRIANGLE, concurrent=True), replace(TRIANGLE, index="all")])
+@pytest.mark.parametrize(
+    "scenario", [TRIANGLE, PATH, replace(TRIANGLE, concurrent=True), replace(TRIANGLE, index="all")]
+)
 @pytest.mark.parametrize("before", [(), (A,), (A, B), (B, C)])
-def test_random_schedules_of_two_claims_and_a_delete(scene: Scene, before: tuple[tuple[str, str], ...]) -> None:
+def test_random_schedules_of_two_claims_and_a_delete(scenario: Scenario, before: tuple[tuple[str, str], ...]) -> None:
     for seed, (first, second, gone) in enumerate([(A, B, "a"), (B, C, "a"), (B, C, "b"), (A, C, "b")]):
-        processes = [scene.claim(*first), scene.claim(*second), scene.delete(gone)]
-        explorer = Explorer(processes, there(scene, *before), lives=LIVES)
-        check(scene, [A, B, C], explorer.walks(250, seed=seed))
+        processes = [scenario.claim(*first), scenario.claim(*second), scenario.delete(gone)]
+        explorer = Explorer(processes, there(scenario, *before), lives=LIVES)
+        check(scenario, [A, B, C], explorer.walks(250, seed=seed))
 
 
 @pytest.mark.parametrize("before", [(), (A,), (B,), (B, A)])
@@ -240,10 +249,10 @@ def test_random_schedules_of_two_alike_and_a_delete_of_each() -> None:
 
 
 def test_random_schedules_with_a_crash() -> None:
-    # A helper that crashes may leave litter where it shares not all buckets; here it shares all.
-    scene = Scene({b"a": (1, 2), b"b": (1, 2), b"c": (1, 2)}, ["ab", "bc", "ac"])
+    # A helper that crashes may leave dangling postings where it shares not all buckets; here it shares all.
+    scenario = Scenario({b"a": (1, 2), b"b": (1, 2), b"c": (1, 2)}, ["ab", "bc", "ac"])
     for seed, gone in enumerate("abc"):
         for before in ((), (A,), (A, B), (C,)):
-            processes = [scene.claim(*A), scene.claim(*B), scene.delete(gone)]
-            explorer = Explorer(processes, there(scene, *before), crashes=1, lives=LIVES)
-            check(scene, [A, B, C], explorer.walks(250, seed=seed))
+            processes = [scenario.claim(*A), scenario.claim(*B), scenario.delete(gone)]
+            explorer = Explorer(processes, there(scenario, *before), crashes=1, lives=LIVES)
+            check(scenario, [A, B, C], explorer.walks(250, seed=seed))

@@ -75,10 +75,10 @@ async def test_overflowed_postings_are_scanned_counted_and_found_missing_when_th
     store = await open_store(4096)
     await filled(store, 6)
     assert await postings(store) == [(KEY, entry, entry) for entry in range(1, 7)]
-    told = await store.info()
-    assert (told["postings"], told["buckets"], told["largest_bucket"]) == (6, 1, 6)
-    asked = u64(KEY, KEY), u64(6, 7), u64(6, 7)
-    assert [column.tolist() for column in await store.scan().missing(*asked)] == [[KEY], [7], [7]]
+    info = await store.info()
+    assert (info["postings"], info["buckets"], info["largest_bucket"]) == (6, 1, 6)
+    wanted = u64(KEY, KEY), u64(6, 7), u64(6, 7)
+    assert [column.tolist() for column in await store.scan().missing(*wanted)] == [[KEY], [7], [7]]
 
 
 async def test_both_generations_of_a_crowded_bucket_are_read_and_the_older_one_is_dropped_whole(

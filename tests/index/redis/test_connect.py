@@ -33,7 +33,7 @@ from tests.support.servers import (
 )
 
 NUMBERS = count()
-SECRET = "open-sesame"  # wherever a password is asked for, and nowhere else
+SECRET = "open-sesame"  # wherever a password is needed, and nowhere else
 QUICK = RetryPolicy(retries=0)
 TEXT = "The quick brown fox jumps over a lazy dog while the band plays on and the river runs to the sea."
 
@@ -52,8 +52,8 @@ def locked() -> Iterator[RedisServer]:
             "able": RIGHTS.partition(",")[0],
             "reader": "~gate:* +@read +@scripting +info +time +client|setname",
             "writer": "~gate:* +@read +@scripting +info +time +client|setname +set",
-            "stranger": "~other:* +@all",
-            "nobody": "-@all",
+            "other": "~other:* +@all",
+            "powerless": "-@all",
         }.items():
             client.execute_command("ACL", "SETUSER", name, "on", f">{SECRET}", *rights.split())
         yield started
@@ -94,10 +94,10 @@ def refusal(kind: type[GateError], url: str, **settings: Any) -> str:
     """What is said where an index does not open. It names no password, in whatever way it is looked at."""
     with pytest.raises(kind) as caught:
         open_gate(url, **settings).close()
-    told: BaseException | None = caught.value
-    while told is not None:
-        assert SECRET not in f"{told} {told!r} {told.args}"
-        told = told.__cause__ or told.__context__
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert SECRET not in f"{error} {error!r} {error.args}"
+        error = error.__cause__ or error.__context__
     return str(caught.value)
 
 
@@ -182,17 +182,17 @@ class TestUsers:
             client.execute_command("ACL", "SETUSER", "o/dd", "on", ">p@ss/w#rd", *RIGHTS.partition(",")[0].split())
         assert works(f"redis://o%2Fdd:p%40ss%2Fw%23rd@127.0.0.1:{locked.port}")
 
-    @pytest.mark.parametrize("user", ["", "default:wrong@", "stranger:wrong@", f"unknown:{SECRET}@"])
-    def test_who_is_not_known_is_refused(self, locked: RedisServer, user: str) -> None:
-        told = refusal(ConfigError, f"redis://{user}127.0.0.1:{locked.port}/0")
-        assert told.startswith(f"redis://127.0.0.1:{locked.port}/0: ")
-        assert "user or the password" in told
+    @pytest.mark.parametrize("user", ["", "default:wrong@", "other:wrong@", f"unknown:{SECRET}@"])
+    def test_an_unknown_user_is_refused(self, locked: RedisServer, user: str) -> None:
+        error = refusal(ConfigError, f"redis://{user}127.0.0.1:{locked.port}/0")
+        assert error.startswith(f"redis://127.0.0.1:{locked.port}/0: ")
+        assert "user or the password" in error
 
-    @pytest.mark.parametrize("user", ["nobody", "stranger", "reader"])
-    def test_who_may_not_do_enough_is_told_what_is_needed(self, locked: RedisServer, user: str) -> None:
+    @pytest.mark.parametrize("user", ["powerless", "other", "reader"])
+    def test_a_user_without_enough_rights_is_refused_with_those_needed(self, locked: RedisServer, user: str) -> None:
         assert RIGHTS in refusal(ConfigError, f"redis://{user}:{SECRET}@127.0.0.1:{locked.port}")
 
-    def test_who_may_not_do_enough_in_a_script_is_told_too(self, locked: RedisServer) -> None:
+    def test_a_user_without_enough_rights_in_a_script_is_refused_too(self, locked: RedisServer) -> None:
         gate = open_gate(f"redis://writer:{SECRET}@127.0.0.1:{locked.port}")
         with gate, pytest.raises(ConfigError, match="does not let this user") as caught:
             gate.check_in([CheckIn(document_id="a", text=TEXT)])
@@ -205,7 +205,7 @@ class TestUsers:
 
 class TestWrongUrls:
     @pytest.mark.parametrize(
-        ("url", "told"),
+        ("url", "error"),
         [
             (f"redsi://:{SECRET}@host", "redsi:// is no scheme"),
             (f"http://{SECRET}@host", "choose one of redis"),
@@ -225,8 +225,8 @@ class TestWrongUrls:
             ("unix://", "names its path"),
         ],
     )
-    def test_a_wrong_url_is_told_what_is_wrong_with_it(self, url: str, told: str) -> None:
-        assert told in refusal(ConfigError, url)
+    def test_the_error_of_a_wrong_url_says_what_is_wrong(self, url: str, error: str) -> None:
+        assert error in refusal(ConfigError, url)
 
     def test_a_url_is_shown_without_user_and_password(self) -> None:
         assert hide_credentials(f"redis://user:{SECRET}@host:6379/0") == "redis://host:6379/0"
@@ -244,9 +244,9 @@ class TestServersThatWillNotDo:
     def test_a_server_that_is_not_there(self) -> None:
         [port] = free_ports()
         at = f"127.0.0.1:{port}"
-        told = refusal(Unavailable, f"redis://:{SECRET}@{at}/0")
-        assert told.startswith(f"redis://{at}/0: ")
-        assert "check that it runs" in told
+        error = refusal(Unavailable, f"redis://:{SECRET}@{at}/0")
+        assert error.startswith(f"redis://{at}/0: ")
+        assert "check that it runs" in error
         assert "check that it runs" in refusal(Unavailable, f"redis+cluster://:{SECRET}@{at}")
         assert "Sentinel" in refusal(Unavailable, f"redis+sentinel://:{SECRET}@{at}/{MASTER_NAME}")
         assert "check that it runs" in refusal(Unavailable, "unix:///nowhere/redis.sock")
@@ -256,7 +256,7 @@ class TestServersThatWillNotDo:
         assert "not part of a Redis Cluster" in refusal(ConfigError, f"redis+cluster://127.0.0.1:{server.port}")
 
     @pytest.mark.redis
-    def test_a_certificate_that_nobody_vouches_for(self, over_tls: int, tmp_path: Path) -> None:
+    def test_a_certificate_of_an_unknown_authority(self, over_tls: int, tmp_path: Path) -> None:
         url = f"rediss://127.0.0.1:{over_tls}"
         assert "redis_ca_file" in refusal(ConfigError, url)
         (tmp_path / "other").mkdir()
@@ -271,9 +271,9 @@ class TestServersThatWillNotDo:
     @pytest.mark.redis
     def test_a_redis_that_drops_keys_when_memory_ends_is_refused_unless_that_is_wanted(self) -> None:
         with redis_server("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru") as evicting:
-            told = refusal(ConfigError, evicting.url)
-            assert "allkeys-lru" in told
-            assert "redis_allow_eviction" in told
+            error = refusal(ConfigError, evicting.url)
+            assert "allkeys-lru" in error
+            assert "redis_allow_eviction" in error
             assert works(evicting.url, allow_eviction=True)
         with redis_server("--maxmemory", "50mb", "--maxmemory-policy", "noeviction") as full:
             assert works(full.url)
@@ -283,7 +283,7 @@ class TestServersThatWillNotDo:
 
 @pytest.mark.redis
 class TestMeaning:
-    def test_a_profile_that_means_something_else_is_told_how_to_migrate(self, server: RedisServer) -> None:
+    def test_a_profile_with_another_digest_is_refused_with_the_way_to_migrate(self, server: RedisServer) -> None:
         first = profile()
         changed = Profile(name=first.name, gram=4)
         with open_gate(server.url, first) as gate:
@@ -321,7 +321,7 @@ class TestMeaning:
 
 @contextmanager
 def claiming(info: str) -> Iterator[str]:
-    """A server that says of itself what it is told to, and OK to all else."""
+    """A server that answers INFO with the given text, and OK to all else."""
 
     class Conversation(socketserver.StreamRequestHandler):
         def handle(self) -> None:

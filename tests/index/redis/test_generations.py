@@ -127,11 +127,11 @@ def test_a_repeated_delete_still_reports_the_documents_it_deleted(
 ) -> None:
     gate.check_in([document(1)])
     store = gate.with_store(_itself)
-    forget = store.remove_contents
+    remove_contents = store.remove_contents
 
     async def forgotten_and_stale(holdings: Any) -> list[bool]:
-        monkeypatch.setattr(store, "remove_contents", forget)
-        await forget(holdings)
+        monkeypatch.setattr(store, "remove_contents", remove_contents)
+        await remove_contents(holdings)
         raise Stale("the generations of the index changed; the batch is claimed again")
 
     monkeypatch.setattr(store, "remove_contents", forgotten_and_stale)
@@ -215,7 +215,7 @@ def test_a_delete_reaches_both_generations(server: RedisServer, name: str, gate:
     assert [v.relation for v in gate.check_in([document(1, "x"), document(2, "y")])] == [Relation.NEW, Relation.NEW]
 
 
-def test_a_process_that_slept_through_a_rotation_goes_on(server: RedisServer, name: str, gate: Gate) -> None:
+def test_a_process_that_missed_a_rotation_goes_on(server: RedisServer, name: str, gate: Gate) -> None:
     with open_gate(server, name) as sleeper:
         sleeper.check_in([document(1)])
         rotated(server, name)
@@ -224,7 +224,7 @@ def test_a_process_that_slept_through_a_rotation_goes_on(server: RedisServer, na
         assert sleeper.check_in([document(5, "copy")])[0].relation is Relation.EXACT
 
 
-def test_a_view_that_is_not_the_shards_can_neither_read_nor_write(server: RedisServer, name: str, gate: Gate) -> None:
+def test_a_caller_with_another_view_can_neither_read_nor_write(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(1)])
     rotated(server, name)
     before = fields_of(server, name, "[01]")
@@ -240,7 +240,7 @@ def test_a_view_that_is_not_the_shards_can_neither_read_nor_write(server: RedisS
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_rotation_that_died_half_way_is_finished_by_the_next(
+def test_a_rotation_that_stopped_half_way_is_finished_by_the_next(
     server: RedisServer, name: str, gate: Gate, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate.check_in([document(1)])
@@ -271,13 +271,13 @@ def test_of_copies_that_race_with_rotations_one_passes(server: RedisServer, name
     """Two processes' worth of gates check the same texts in under two names while generations come and go."""
     passed: dict[str, list[bool]] = {"a": [], "b": []}
 
-    def check_in(who: str) -> None:
+    def check_in(worker: str) -> None:
         with open_gate(server, name) as own:
             for start in range(0, 200, 5):
-                batch = [document(1000 + n, f"{who}{n}") for n in range(start, start + 5)]
-                passed[who] += [not verdict.similar for verdict in own.check_in(batch)]
+                batch = [document(1000 + n, f"{worker}{n}") for n in range(start, start + 5)]
+                passed[worker] += [not verdict.similar for verdict in own.check_in(batch)]
 
-    threads = [Thread(target=check_in, args=(who,)) for who in passed]
+    threads = [Thread(target=check_in, args=(worker,)) for worker in passed]
     for thread in threads:
         thread.start()
     rotated(server, name, now=1.0)
@@ -288,12 +288,12 @@ def test_of_copies_that_race_with_rotations_one_passes(server: RedisServer, name
 
 def test_info_has_every_part(server: RedisServer, name: str, gate: Gate) -> None:
     gate.check_in([document(n) for n in range(30)])
-    told = gate.info()
-    assert told["documents"] == told["entries"] == 30
-    assert told["postings"] == 30 * 20
-    assert told["generations"] == 1
-    assert 1 <= told["p99_bucket"] <= told["largest_bucket"]
-    assert min(told[part] for part in told if part.startswith("bytes_")) > 0
+    info = gate.info()
+    assert info["documents"] == info["entries"] == 30
+    assert info["postings"] == 30 * 20
+    assert info["generations"] == 1
+    assert 1 <= info["p99_bucket"] <= info["largest_bucket"]
+    assert min(info[part] for part in info if part.startswith("bytes_")) > 0
 
 
 async def test_every_shard_has_the_view_of_the_first(server: RedisServer, name: str, gate: Gate) -> None:

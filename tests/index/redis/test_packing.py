@@ -11,19 +11,19 @@ from tests.index.bucket_contract import u64
 
 
 @given(
-    kept=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 9), st.integers(0, 3)), max_size=40),
-    asked=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3), st.integers(0, 1)), min_size=1),
+    stored=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 9), st.integers(0, 3)), max_size=40),
+    probed=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3), st.integers(0, 1)), min_size=1),
     limit=st.integers(1, 4),
 )
 def test_matches_are_all_postings_that_are_close_enough(
-    kept: list[tuple[int, int, int, int]], asked: list[tuple[int, int, int, int]], limit: int
+    stored: list[tuple[int, int, int, int]], probed: list[tuple[int, int, int, int]], limit: int
 ) -> None:
     """Tables with tags of a byte and of eight, buckets of one shard and of others, some longer than the limit."""
-    keys = u64(*(table << 32 | bucket for bucket, table, _, _ in asked))
-    tags, radii = u64(*(tag for _, _, tag, _ in asked)), np.array([radius for *_, radius in asked], np.uint8)
+    keys = u64(*(table << 32 | bucket for bucket, table, _, _ in probed))
+    tags, radii = u64(*(tag for _, _, tag, _ in probed)), np.array([radius for *_, radius in probed], np.uint8)
     widths = Widths({0: 1})
     rows: dict[int, bytes] = {}
-    for bucket, table, entry, tag in kept:
+    for bucket, table, entry, tag in stored:
         posting = entry.to_bytes(8, "little") + tag.to_bytes(8 if table else 1, "little")
         rows[table << 32 | bucket] = rows.get(table << 32 | bucket, b"") + posting
     pieces = [rows.get(key, b"") for key in keys.tolist()]

@@ -1,4 +1,4 @@
-"""Redis is killed, cut off, moved and replaced in the middle of batches: what was said stands, or the loss is known.
+"""Redis is killed, cut off, moved and replaced within batches: what was answered is kept, or the loss is known.
 
 The long form, with what each fault costs: `python -m load.redis_faults`.
 """
@@ -74,7 +74,7 @@ def at_every_step(feed: RetryingFeed, fault: Callable[[], object]) -> None:
 
 class TestOneServer:
     @pytest.mark.parametrize("fsync", ["always", "everysec"])
-    def test_killed_at_any_step_of_a_batch_it_has_what_it_acknowledged(self, fsync: str) -> None:
+    def test_a_server_killed_at_any_step_of_a_batch_has_what_it_acknowledged(self, fsync: str) -> None:
         with redis_server(*AOF, fsync) as server, open_gate(server.url) as gate:
 
             def start_again() -> None:
@@ -86,7 +86,7 @@ class TestOneServer:
             assert feed.retries >= STEPS // 2
             assert_as_if_nothing_happened(feed)
 
-    def test_restarted_it_goes_on(self) -> None:
+    def test_a_restarted_server_goes_on(self) -> None:
         with redis_server(*AOF, "everysec") as server, open_gate(server.url) as gate:
 
             def restart() -> None:
@@ -148,7 +148,7 @@ class TestOneServer:
                 with pytest.raises(Unavailable, match="out of memory: raise its maxmemory"):
                     gate.check_in([next(feed.documents)])
 
-    def test_a_process_does_not_keep_copies_in_mind(self, server: RedisServer) -> None:
+    def test_a_process_does_not_cache_copies(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate:
             feed = RetryingFeed(gate, stream(9))
             feed.run(4)
@@ -165,7 +165,7 @@ class TestOneServer:
                 with pytest.raises(Unavailable, match=r"gone from Redis: .* `gate index rebuild`"):
                     gate.check_in([next(feed.documents)])
 
-    def test_a_part_that_is_gone_is_not_made_good_in_silence(self, server: RedisServer) -> None:
+    def test_a_missing_shard_is_not_recreated_silently(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate, server.client() as client:
             feed = RetryingFeed(gate, stream(12))
             feed.run(1)
@@ -175,8 +175,8 @@ class TestOneServer:
 
 
 class TestTickets:
-    def test_they_rise_where_the_counter_was_lost(self, server: RedisServer) -> None:
-        """To whoever knows none, by the server's clock; to whoever knows some, above these even where it is late."""
+    def test_tickets_rise_where_the_counter_was_lost(self, server: RedisServer) -> None:
+        """Where none is known, by the server's clock; where some are, above these even where the clock is late."""
         with open_gate(server.url) as gate, server.client() as client:
             key = f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[0]}}}:t"
             first = gate.ticket()
@@ -190,16 +190,16 @@ class TestTickets:
             client.delete(key)
             assert gate.ticket() == ahead + 2
 
-    def test_a_ticket_that_was_only_seen_counts_too(self, server: RedisServer) -> None:
+    def test_a_ticket_that_was_only_read_counts_too(self, server: RedisServer) -> None:
         with open_gate(server.url) as gate, server.client() as client:
             key = f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[0]}}}:t"
             ahead = gate.ticket() + 3_600_000_000
             client.set(key, ahead)
             documents = stream(13)
-            [told] = gate.check_in([next(documents)])
+            [verdict] = gate.check_in([next(documents)])
             with open_gate(server.url, gate.profile.name) as fresh:
-                assert fresh.check_in([next(stream(13))]) == [told]  # its record was read
-                assert fresh.find_similar(document_id=told.document_id) == []
+                assert fresh.check_in([next(stream(13))]) == [verdict]  # its record was read
+                assert fresh.find_similar(document_id=verdict.document_id) == []
                 client.delete(key)
                 assert fresh.ticket() > ahead
 
@@ -249,7 +249,7 @@ class TestReplicas:
             assert feed.retries
             assert_as_if_nothing_happened(feed)
 
-    def test_what_a_late_replica_never_got_is_judged_anew_and_tickets_rise(self) -> None:
+    def test_documents_that_a_late_replica_never_got_are_judged_anew_and_tickets_rise(self) -> None:
         with redis_with_sentinels() as watched, open_gate(watched.url) as gate:
             feed = RetryingFeed(gate, stream(21))
             feed.run(3)
@@ -259,7 +259,7 @@ class TestReplicas:
             feed.run(3)
             lost = feed.passed[len(kept) :]
             watched.master.kill()
-            wait_until(promoted_by(watched), "nobody was promoted")
+            wait_until(promoted_by(watched), "no replica was promoted")
             [verdict] = feed.retry(lambda: gate.check_in([lost[0][0]]))
             assert verdict == lost[0][1]
             with open_gate(watched.url, gate.profile.name) as fresh:
@@ -319,7 +319,7 @@ class TestMovingSlots:
                 batch = [next(feed.documents) for _ in range(64)]
                 with pytest.raises(Unavailable, match="moving a slot"):
                     gate.check_in(batch)
-                for key in keys[moved:]:  # nobody wrote the same key on the other side: it would be BUSYKEY
+                for key in keys[moved:]:  # no client wrote the same key on the other side: it would be BUSYKEY
                     assert source.execute_command("MIGRATE", "127.0.0.1", taker.port, key, 0, 5000) == b"OK"
                 for client in (target, source):
                     client.execute_command("CLUSTER SETSLOT", slot, "NODE", names[1])
@@ -341,7 +341,7 @@ def holder(cluster: RedisCluster, tag: str) -> RedisServer:
             except MovedError:
                 continue
             return server
-    raise AssertionError("nobody holds that slot")
+    raise AssertionError("no server holds that slot")
 
 
 def in_step(master: RedisServer, key: str) -> None:

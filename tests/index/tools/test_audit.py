@@ -1,4 +1,4 @@
-"""Every way in which an index may be damaged is found and mended, and a whole index is left alone."""
+"""Every way in which an index may be damaged is found and repaired, and a whole index is left alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gate.index.store import HeldContent, NewEntry
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault, Note, Report
 from gate.model import CheckIn, Relation, Verdict
-from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, server_url, strangers
+from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, server_url, unrelated_documents
 
 NEAR = CheckIn(document_id="near", text=LIGHTHOUSE.replace("two goats", "two white goats"))
 
@@ -48,7 +48,7 @@ def audited(gate: Gate, *, fix: bool = False, pause: Callable[[], None] = lambda
 
 
 def repaired(gate: Gate) -> dict[Fault, int]:
-    """Find, mend, and find no more: what there was."""
+    """Find, repair, and find no more: what there was."""
     found = audited(gate)
     assert found.left == found.found.total() > 0
     done = audited(gate, fix=True)
@@ -79,8 +79,8 @@ def test_a_posting_that_is_missing_is_appended_again(gate: Gate) -> None:
     [missed] = gate.preview([NEAR])
     assert not missed.similar
     assert repaired(gate) == {Fault.UNLISTED: 1}
-    [met] = gate.check_in([NEAR])
-    assert (met.similar, met.group) == (True, "lighthouse-0")
+    [verdict] = gate.check_in([NEAR])
+    assert (verdict.similar, verdict.group) == (True, "lighthouse-0")
 
 
 def test_one_missing_posting_of_many_is_found(gate: Gate) -> None:
@@ -114,8 +114,8 @@ async def _itself(store: ScannableStore) -> ScannableStore:
 
 
 def test_postings_of_no_entry_are_removed(gate: Gate) -> None:
-    nobody = record_of(gate, "bread").entry ^ 1
-    gate.with_store(lambda store: store.append(u64(5, 1 << 32), u64(nobody, nobody), u64(1, 2)))
+    unknown = record_of(gate, "bread").entry ^ 1
+    gate.with_store(lambda store: store.append(u64(5, 1 << 32), u64(unknown, unknown), u64(1, 2)))
     assert repaired(gate) == {Fault.ORPHANED: 2}
 
 
@@ -235,8 +235,8 @@ def test_of_two_entries_of_one_content_the_one_it_points_to_stays(gate: Gate) ->
     assert isinstance(store, SqliteStore)
     first = record_of(gate, "lighthouse-0")
     store._connection.execute("DELETE FROM contents WHERE content = ?", (first.content,))
-    gate.check_in([CheckIn(document_id="thief", text=LIGHTHOUSE)])
-    second = record_of(gate, "thief")
+    gate.check_in([CheckIn(document_id="second", text=LIGHTHOUSE)])
+    second = record_of(gate, "second")
     assert second.entry != first.entry
     assert set(repaired(gate)) >= {Fault.UNREACHABLE, Fault.LOST}
     assert gate.with_store(lambda store: store.records([first.entry, second.entry])) == [None, second]
@@ -292,10 +292,10 @@ def test_a_fault_that_is_gone_at_the_second_check_is_none(gate: Gate) -> None:
     gate.with_store(lambda store: store.remove_holders([(bread.entry, "bread")]))
     gate.with_store(lambda store: store.remove_postings(keys, entries))
 
-    looked = []
+    checked = []
 
     async def others_work() -> None:
-        looked.append(1)
+        checked.append(1)
         store = await_store
         await store.append(keys, entries, tags)
         await store.remove_postings(*postings_of(gate.method, [bread])[:2])
@@ -303,7 +303,7 @@ def test_a_fault_that_is_gone_at_the_second_check_is_none(gate: Gate) -> None:
 
     await_store: ScannableStore = gate.with_store(_itself)
     report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True, pause=others_work))
-    assert (looked, dict(report.found)) == ([1], {})
+    assert (checked, dict(report.found)) == ([1], {})
 
 
 def test_examples_name_the_document_and_its_content(gate: Gate) -> None:
@@ -319,14 +319,14 @@ def test_beside_working_gates_no_fault_is_reported_and_no_verdict_changes(
     place: tuple[str, str], tmp_path: Path
 ) -> None:
     profile = profile_of()
-    documents = strangers(45, seed=11)
+    documents = unrelated_documents(45, seed=11)
     documents += [CheckIn(document_id=f"{d.document_id}-copy", text=d.text + " and more") for d in documents]
     answers: list[Verdict] = []
 
     def work(worker: int, gate: Gate) -> None:
-        mine, passing = documents[worker::3], strangers(15, seed=worker)
-        for start in range(0, len(mine), 5):
-            answers.extend(gate.check_in(mine[start : start + 5]))
+        own, passing = documents[worker::3], unrelated_documents(15, seed=worker)
+        for start in range(0, len(own), 5):
+            answers.extend(gate.check_in(own[start : start + 5]))
             gate.check_in(passing)
             gate.delete([document.document_id for document in passing])
 
@@ -353,7 +353,7 @@ def test_beside_working_gates_no_fault_is_reported_and_no_verdict_changes(
 @pytest.mark.parametrize("place", [pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
 def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[str, str], tmp_path: Path) -> None:
     profile = profile_of()
-    looked: list[str] = []
+    checked: list[str] = []
 
     def turn() -> None:
         with open_gate(*place, tmp_path, profile) as other:
@@ -362,8 +362,8 @@ def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[s
             other.with_store(lambda _: store.rotate(now=1.0))
 
     def progress(what: str, count: int) -> None:
-        looked.append(what)
-        if len(looked) == 1:
+        checked.append(what)
+        if len(checked) == 1:
             elsewhere = Thread(target=turn)  # where no event loop runs yet
             elsewhere.start()
             elsewhere.join()
@@ -373,4 +373,4 @@ def test_a_generation_that_begins_meanwhile_starts_the_audit_anew(place: tuple[s
         report = gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True, progress=progress))
         assert report.problems == {}
         assert report.checked["documents"] == len({document.document_id for document in corpus()})
-        assert looked.count("postings") > 0
+        assert checked.count("postings") > 0

@@ -1,4 +1,4 @@
-"""An audit that mends may run beside check-ins, deletes and crashes, step by step in any order, and does no harm."""
+"""An audit that repairs may run beside check-ins, deletes and crashes, step by step in any order, and does no harm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gate.limits import Limits
 
 PROFILE = BUILT_IN["simhash"]
 METHOD = method_of(PROFILE)
-# Three that are alike in pairs, and a stranger; the first two have one beginning, and so one name in a page.
+# Three that are alike in pairs, and one that is not; the first two have one beginning, and so one name in a page.
 PRINTS = {"a": 0, "b": 1, "c": 2, "d": 2**63 - 1}
 CONTENTS = {name: (b"same" if name in "ab" else name.encode() * 4) + name.encode() * 12 for name in PRINTS}
 
@@ -33,8 +33,8 @@ class Step:
         yield
 
 
-class Stepwise:
-    """A store, or its walk, that stops before each of its calls, so that others may come in between."""
+class SteppingStore:
+    """A store, or its scan, that stops before each of its calls, so that other processes may come in between."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -42,7 +42,7 @@ class Stepwise:
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
         if name == "scan":
-            return lambda: Stepwise(method())
+            return lambda: SteppingStore(method())
         return _batches(method) if isasyncgenfunction(method) else _result(method)
 
 
@@ -75,23 +75,23 @@ def finished(steps: Coroutine[Any, Any, Any]) -> Any:
             return done.value
 
 
-class World:
+class SmallIndex:
     def __init__(self, index: str) -> None:
         self.numbers = Random(7)
         self.store = MemoryStore()
         self.profile = msgspec.structs.replace(PROFILE, index=index)
-        self.index = Index(Stepwise(self.store), METHOD, self.profile, Limits(), new_entry_id=self.new_entry_id)
+        self.index = Index(SteppingStore(self.store), METHOD, self.profile, Limits(), new_entry_id=self.new_entry_id)
 
     def new_entry_id(self, content: bytes) -> int:
         return int.from_bytes(content[:4], "big") << 32 | self.numbers.randrange(1, 2**32)
 
     def audit(self, *, fix: bool) -> Coroutine[Any, Any, Report]:
-        return audit(Stepwise(self.store), METHOD, self.profile, fix=fix)
+        return audit(SteppingStore(self.store), METHOD, self.profile, fix=fix)
 
     def check_in(self, name: str) -> Coroutine[Any, Any, Any]:
         return self.index.claim([claim(name)])
 
-    def told(self) -> dict[str, bool]:
+    def similar(self) -> dict[str, bool]:
         """Whether each is similar to something that was first."""
         return {name: finished(self.check_in(name))[0].answer.similar for name in "abcd"}
 
@@ -122,46 +122,46 @@ def any_order(tasks: list[Coroutine[Any, Any, Any]], random: Random, *, crashes:
     crashes=st.booleans(),
 )
 @settings(max_examples=200)
-def test_mending_beside_check_ins_deletes_and_crashes_does_no_harm(
+def test_repairing_beside_check_ins_deletes_and_crashes_does_no_harm(
     seed: int, index: str, deletes: str, crashes: bool
 ) -> None:
-    random, world = Random(seed), World(index)
-    any_order([*map(world.check_in, random.sample("abcd", 2))], random, crashes=crashes)
-    tasks = [*map(world.check_in, "abcd"), *(world.index.delete([name]) for name in deletes)]
-    any_order([*tasks, world.audit(fix=True), world.audit(fix=True)], random, crashes=crashes)
+    random, small = Random(seed), SmallIndex(index)
+    any_order([*map(small.check_in, random.sample("abcd", 2))], random, crashes=crashes)
+    tasks = [*map(small.check_in, "abcd"), *(small.index.delete([name]) for name in deletes)]
+    any_order([*tasks, small.audit(fix=True), small.audit(fix=True)], random, crashes=crashes)
     if crashes:  # a delete that was cut off may have taken an entry from a document that was answered meanwhile
-        finished(world.audit(fix=True))
+        finished(small.audit(fix=True))
 
-    once = world.told()
+    once = small.similar()
     assert sorted(once[name] for name in "abc") == [False, True, True]
     assert not once["d"]
-    finished(world.audit(fix=True))
-    assert world.told() == once
-    assert finished(world.audit(fix=False)).found == {}
+    finished(small.audit(fix=True))
+    assert small.similar() == once
+    assert finished(small.audit(fix=False)).found == {}
     for name in "abcd":
-        finished(world.index.delete([name]))
-    left = finished(world.store.info())
+        finished(small.index.delete([name]))
+    left = finished(small.store.info())
     assert (left["documents"], left["contents"], left["entries"], left["postings"]) == (0, 0, 0, 0)
 
 
 @given(seed=st.integers(0, 2**32), index=st.sampled_from(["originals", "all"]))
 @settings(max_examples=200)
-def test_check_ins_alone_are_never_called_a_fault(seed: int, index: str) -> None:
-    random, world = Random(seed), World(index)
+def test_check_ins_alone_are_never_reported_as_a_fault(seed: int, index: str) -> None:
+    random, small = Random(seed), SmallIndex(index)
     reports: list[Report] = []
 
     async def looked() -> None:
-        reports.append(await world.audit(fix=True))
+        reports.append(await small.audit(fix=True))
 
-    any_order([*map(world.check_in, "abcdabcd"), looked(), looked()], random, crashes=False)
+    any_order([*map(small.check_in, "abcdabcd"), looked(), looked()], random, crashes=False)
     assert [report.problems for report in reports] == [{}, {}]
 
 
 def test_the_steps_come_in_between() -> None:
     """Without the steps nothing above would be tested."""
-    world = World("originals")
-    finished(world.check_in("a"))
-    task, steps = world.audit(fix=False), 0
+    small = SmallIndex("originals")
+    finished(small.check_in("a"))
+    task, steps = small.audit(fix=False), 0
     with suppress(StopIteration):
         while True:
             task.send(None)
@@ -170,17 +170,17 @@ def test_the_steps_come_in_between() -> None:
 
 
 def test_an_entry_that_is_deleted_while_it_is_repaired_leaves_nothing_behind() -> None:
-    world = World("originals")
-    finished(world.check_in("a"))
-    [record] = world.store._records.values()
+    small = SmallIndex("originals")
+    finished(small.check_in("a"))
+    [record] = small.store._records.values()
     keys, entries, _ = postings_of(METHOD, [record])
-    finished(world.store.remove_postings(keys, entries))
+    finished(small.store.remove_postings(keys, entries))
 
-    class Late(Stepwise):
+    class Late(SteppingStore):
         async def append(self, *postings: Any) -> None:
-            await world.index.delete(["a"])
-            await world.store.append(*postings)
+            await small.index.delete(["a"])
+            await small.store.append(*postings)
 
-    assert finished(audit(Late(world.store), METHOD, world.profile, fix=True)).found[Fault.UNLISTED] == 1
-    left = finished(world.store.info())
+    assert finished(audit(Late(small.store), METHOD, small.profile, fix=True)).found[Fault.UNLISTED] == 1
+    left = finished(small.store.info())
     assert (left["documents"], left["entries"], left["postings"]) == (0, 0, 0)

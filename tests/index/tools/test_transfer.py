@@ -20,7 +20,7 @@ from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.transfer import Carried
 from gate.model import CheckIn, Relation
-from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, server_url, strangers
+from tests.index.corrupted_index import KINDS, corpus, open_gate, profile_of, record_of, server_url, unrelated_documents
 
 DIGEST = "d" * 16
 
@@ -92,7 +92,7 @@ def test_the_next_ticket_is_above_all_that_came(target: Callable[[Profile], Gate
         imported(gate, joined(changed))
         highest = max(line.get("ticket", 0) for line in changed)
         assert gate.with_store(lambda store: store.draw(1)) > highest
-        gate.check_in(strangers(1, seed=99))
+        gate.check_in(unrelated_documents(1, seed=99))
         assert record_of(gate, "s99-0").ticket > highest
 
 
