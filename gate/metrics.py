@@ -92,12 +92,12 @@ class WorkerMetrics:
         self._verdicts = counter("verdicts", "Verdicts delivered.", "relation", "similar", "profile", "source")
         self._end_to_end = histogram(
             "end_to_end_latency_seconds",
-            "Time from the check-in (checked_in_at) to the verdict's acknowledgement by the broker.",
+            "Time from checked_in_at, or else the record's timestamp, to the acknowledgement of the verdict.",
             buckets=_LONG_SECONDS,
         )
         self._processing = histogram(
             "processing_latency_seconds",
-            "Time from a check-in's arrival at the worker to its verdict's acknowledgement by the broker.",
+            "Time from a check-in's arrival at the worker to the acknowledgement of its verdict.",
             buckets=_SECONDS,
         )
         self._candidates = histogram(
