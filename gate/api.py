@@ -139,7 +139,7 @@ class Gate:
             str(index),
             profile_ref=self.profile.ref,
             digest=digest,
-            room=self.method.room,
+            layout=self.method.layout,
             max_bucket=limit,
             settings=redis,
             observer=self._observer,
@@ -276,7 +276,7 @@ class Gate:
             # A stored signature begins with the fingerprint: the index is read as one of fingerprints alone.
             by_bits = SimHash(radius=parameters.radius, weights=parameters.weights)
             profile = msgspec.structs.replace(profile, method=by_bits)
-        elif self.method.fingerprint(bytes(self.method.room.body)) is None:
+        elif self.method.fingerprint(bytes(self.method.layout.body_bytes)) is None:
             raise ConfigError(
                 f"fingerprint: profile {profile.ref} keeps none, its method is {parameters.name}; find by text or by "
                 "document_id, or use a profile of the method simhash or hybrid"

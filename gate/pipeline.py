@@ -224,7 +224,7 @@ class Signer:
 
     def from_verdicts(self, verdicts: Sequence[Verdict | VerdictEvent]) -> SignedBatch:
         """Recover what was signed from the verdicts on it. ConfigError: a verdict does not hold enough for that."""
-        if self.method.room.body != FINGERPRINT_BYTES:
+        if self.method.layout.body_bytes != FINGERPRINT_BYTES:
             raise ConfigError(
                 f"profile {self.profile.ref} keeps a sketch of each document, and a verdict has its fingerprint only: "
                 "rebuild the index from the check-ins, or carry it over with `gate index export` and `import`"

@@ -33,7 +33,7 @@ class Drawn:
     """Signed documents without their texts: random bodies, and near copies of earlier ones."""
 
     def __init__(self, profile: str, *, seed: int = 1, shared: float = 0.0) -> None:
-        self.width = method_of(BUILT_IN[profile]).room.body
+        self.width = method_of(BUILT_IN[profile]).layout.body_bytes
         self._rng = np.random.default_rng(seed)
         self._earlier = np.empty((0, self.width), np.uint8)
         self._template = self._rng.integers(0, 256, self.width, np.uint8)
@@ -86,7 +86,7 @@ class Ours:
                 url,
                 profile_ref=name or self.profile.ref,
                 digest=self.profile.digest(),
-                room=self.method.room,
+                layout=self.method.layout,
                 max_bucket=Limits().max_bucket,
             )
         )

@@ -42,27 +42,27 @@ class Measures:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How many bytes a signature takes, and its tag in each table; a tag of a table that is not named takes 8.
+class BodyLayout:
+    """How many bytes a body takes, and its tag in each table; a tag of a table that is not named takes 8.
 
-    A body that grows with its text has `each` bytes for each of its values behind the first `body` bytes, of which
-    the lower 31 bits are the number of values.
+    A body that grows with its text has its values behind the first `body_bytes`, each of `value_bytes`; the lower 31
+    bits of the first four bytes are their number.
     """
 
-    body: int
-    tags: dict[int, int]
-    each: int = 0
+    body_bytes: int
+    tag_bytes: dict[int, int]
+    value_bytes: int = 0
 
     def holds(self, body: bytes) -> bool:
         """Whether that is a whole body, or none."""
-        if not self.each or len(body) < COUNT_BYTES:
-            return len(body) in (0, self.body)
-        return len(body) == self.body + self.each * (int.from_bytes(body[:COUNT_BYTES], "little") & _COUNT)
+        if not self.value_bytes or len(body) < COUNT_BYTES:
+            return len(body) in (0, self.body_bytes)
+        return len(body) == self.body_bytes + self.value_bytes * (int.from_bytes(body[:COUNT_BYTES], "little") & _COUNT)
 
 
 class Method(Protocol):
     @property
-    def room(self) -> Room: ...
+    def layout(self) -> BodyLayout: ...
 
     def sign(self, texts: Texts) -> Signatures: ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gate.core.method import NO_LIMIT, Measures, Method, Room, Signatures
+from gate.core.method import NO_LIMIT, BodyLayout, Measures, Method, Signatures
 from gate.core.method_parameters import (
     BswN,
     Hybrid,
@@ -28,7 +28,7 @@ from gate.core.simhash import SimHashMethod
 from gate.core.similarity_index import SimilarityIndexMethod
 from gate.errors import ConfigError
 
-__all__ = ["METHODS", "Measures", "Method", "Room", "Signatures", "method_of", "parameters_by_name"]
+__all__ = ["METHODS", "BodyLayout", "Measures", "Method", "Signatures", "method_of", "parameters_by_name"]
 
 # What is called with a profile, its parameters of that kind, the secret and the limit of features.
 METHODS: dict[type[MethodParameters], Callable[[Profile, Any, bytes, int], Method]] = {
@@ -69,7 +69,7 @@ def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_L
 
 def _can_decide(method: Method, profile: Profile) -> bool:
     """Whether the method measures what the profile has a threshold for; a distance always has the radius."""
-    body = [bytes(method.room.body)]
+    body = [bytes(method.layout.body_bytes)]
     measures = method.compare(body, body)
     return (
         measures.distance is not None

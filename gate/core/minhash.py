@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gate.core import bands, hash_families, length_filter, shingles, simhash
 from gate.core.bands import Probes
-from gate.core.method import NO_LIMIT, Measures, Room, Signatures, bodies_of, stack, whole
+from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import Family, Hybrid, MinHash
 from gate.core.profile import Profile
 from gate.core.shingles import Features
@@ -48,8 +48,8 @@ class MinHashMethod:
     max_features: int = NO_LIMIT
 
     @property
-    def room(self) -> Room:
-        return Room(_sketch_bytes(self.parameters), _tag_bytes(self.parameters))
+    def layout(self) -> BodyLayout:
+        return BodyLayout(_sketch_bytes(self.parameters), _tag_bytes(self.parameters))
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)
@@ -80,8 +80,8 @@ class HybridMethod:
     max_features: int = NO_LIMIT
 
     @property
-    def room(self) -> Room:
-        return Room(FINGERPRINT_BYTES + _sketch_bytes(self.parameters), _tag_bytes(self.parameters))
+    def layout(self) -> BodyLayout:
+        return BodyLayout(FINGERPRINT_BYTES + _sketch_bytes(self.parameters), _tag_bytes(self.parameters))
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)

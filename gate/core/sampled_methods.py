@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gate.core import bands, chunking, shingles, sketches
 from gate.core.bands import Probes
-from gate.core.method import COUNT_BYTES, NO_LIMIT, Floats, Measures, Room, Signatures, stack, whole
+from gate.core.method import COUNT_BYTES, NO_LIMIT, BodyLayout, Floats, Measures, Signatures, stack, whole
 from gate.core.method_parameters import BswN, MinN, ModN, SketchN, WindowParameters
 from gate.core.profile import Profile
 from gate.core.rabin import polynomial_of
@@ -65,8 +65,8 @@ class SampleMethod:
         return BUCKET_BITS[self.parameters.max_keys <= FEW_KEYS]
 
     @property
-    def room(self) -> Room:
-        return Room(COUNT_BYTES, bands.print_tag_bytes(self.bucket_bits), PRINT_BYTES)
+    def layout(self) -> BodyLayout:
+        return BodyLayout(COUNT_BYTES, bands.print_tag_bytes(self.bucket_bits), PRINT_BYTES)
 
     def sign(self, texts: Texts) -> Signatures:
         every = _windows(texts, self.profile, self.parameters, self.secret)
@@ -141,21 +141,21 @@ class SketchMethod:
     max_features: int = NO_LIMIT
 
     @property
-    def room(self) -> Room:
+    def layout(self) -> BodyLayout:
         tags = bands.band_tag_bytes(self.parameters.bands, self.parameters.rows)
-        return Room(VALUE_BYTES * self.parameters.sample, tags)
+        return BodyLayout(VALUE_BYTES * self.parameters.sample, tags)
 
     def sign(self, texts: Texts) -> Signatures:
         every = _windows(texts, self.profile, self.parameters, self.secret)
         flat = sketches.sketch_n(every.first(self.max_features), self.parameters.sample).astype("<u4").tobytes()
-        counts, width = every.counts, self.room.body
+        counts, width = every.counts, self.layout.body_bytes
         enough = counts >= self.profile.min_features
         bodies = [flat[i * width : (i + 1) * width] if has else b"" for i, has in enumerate(enough.tolist())]
         return Signatures(bodies, counts.tolist(), (counts > self.max_features).tolist())
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = stack(bodies)
-        lowest = table[:, : self.room.body : VALUE_BYTES]
+        lowest = table[:, : self.layout.body_bytes : VALUE_BYTES]
         return bands.band_postings(rows, lowest, bands=self.parameters.bands, band_rows=self.parameters.rows)
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gate.core import bands, shingles
 from gate.core.bands import Probes
 from gate.core.equal_hashes import representatives
-from gate.core.method import NO_LIMIT, Measures, Room, Signatures, bodies_of, stack, whole
+from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import SimHash, Weights
 from gate.core.profile import Profile
 from gate.core.shingles import Features
@@ -47,8 +47,8 @@ class SimHashMethod:
     max_features: int = NO_LIMIT
 
     @property
-    def room(self) -> Room:
-        return Room(FINGERPRINT_BYTES, {})
+    def layout(self) -> BodyLayout:
+        return BodyLayout(FINGERPRINT_BYTES, {})
 
     def sign(self, texts: Texts) -> Signatures:
         features = shingles.features(texts, self.profile, self.secret)

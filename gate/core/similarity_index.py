@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from gate.core import java_string_hash, rabin_sequence
 from gate.core.bands import Probes
 from gate.core.length_filter import distinct
-from gate.core.method import NO_LIMIT, Measures, Room, Signatures, stack
+from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, stack
 from gate.core.method import whole as rows_of
 from gate.core.method_parameters import FREQUENT, SUPER, SimilarityIndex
 from gate.core.profile import Profile
@@ -206,8 +206,8 @@ class SimilarityIndexMethod:
     max_features: int = NO_LIMIT
 
     @property
-    def room(self) -> Room:
-        return Room(8, {TABLE: 0})
+    def layout(self) -> BodyLayout:
+        return BodyLayout(8, {TABLE: 0})
 
     def sign(self, texts: Texts) -> Signatures:
         profile, parameters = self.profile, self.parameters

@@ -138,7 +138,7 @@ class ContainmentScore:
 
 
 def posting_bytes(method: Method, kept: Probes) -> int:
-    tags = method.room.tags
+    tags = method.layout.tag_bytes
     return sum(ENTRY_BYTES + tags.get(key >> 32, 8) for key in kept.keys.tolist())
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.core.method import Room, bodies_of, stack, whole
+from gate.core.method import BodyLayout, bodies_of, stack, whole
 from gate.core.method_parameters import BswN, MethodParameters, MinN, ModN, SketchN
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
@@ -20,15 +20,15 @@ TEXT = " ".join(f"{i * 7919 % 10_007:x}" for i in range(400))
 def test_a_body_that_is_not_whole_is_recognised(parameters: MethodParameters) -> None:
     method = method_of(Profile(name="p", tokenizer="characters", method=parameters, min_features=1))
     [body] = method.sign(normalise([TEXT])).bodies
-    assert method.room.holds(body)
-    assert method.room.holds(b"")
+    assert method.layout.holds(body)
+    assert method.layout.holds(b"")
     for broken in (body[:-1], body[:-8], body[:3], body + bytes(8)):
-        assert not method.room.holds(broken)
+        assert not method.layout.holds(broken)
 
 
 def test_a_body_of_one_size_is_whole_or_empty() -> None:
-    room = Room(12, {})
-    assert [room.holds(bytes(size)) for size in (0, 4, 11, 12, 13)] == [True, False, False, True, False]
+    layout = BodyLayout(12, {})
+    assert [layout.holds(bytes(size)) for size in (0, 4, 11, 12, 13)] == [True, False, False, True, False]
 
 
 @given(st.lists(st.sampled_from([b"", b"abcd", b"efgh"]), max_size=6))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gate.core.bands import Probes, no_probes
 from gate.core.method_parameters import Hybrid, MethodParameters, MinHash, SimHash
-from gate.core.method_registry import METHODS, Measures, Method, Room, Signatures, method_of
+from gate.core.method_registry import METHODS, BodyLayout, Measures, Method, Signatures, method_of
 from gate.core.profile import Profile
 from gate.core.text import Texts, normalise
 from gate.errors import ConfigError
@@ -159,9 +159,9 @@ def test_empty_bodies_between_others_take_no_place_in_the_buckets(name: str) -> 
 def test_a_method_takes_the_room_that_it_tells(name: str) -> None:
     method = method_of(Profile(name="p", method=KINDS[name](), min_features=1))
     bodies = method.sign(normalise(list(WRITTEN.values()))).bodies
-    assert {len(body) for body in bodies} == {method.room.body}
+    assert {len(body) for body in bodies} == {method.layout.body_bytes}
     for _, key, tag, _ in pairs_of(method.postings(bodies)):
-        assert tag < 2 ** (8 * method.room.tags.get(key >> 32, 8))
+        assert tag < 2 ** (8 * method.layout.tag_bytes.get(key >> 32, 8))
 
 
 # Comparing
@@ -171,7 +171,7 @@ def test_a_method_takes_the_room_that_it_tells(name: str) -> None:
 def test_measures_are_those_of_the_definition(data: st.DataObject, name: str, bins: int) -> None:
     sketch = {} if name == "simhash" else {"bins": bins, "bands": 2, "rows": 2}
     method = method_of(Profile(name="p", method=KINDS[name](**sketch)))
-    size = method.room.body
+    size = method.layout.body_bytes
     bodies = st.lists(st.binary(min_size=size, max_size=size), min_size=1, max_size=4)
     lefts = data.draw(bodies)
     rights = [data.draw(st.sampled_from([left, left[: size // 2] + bytes(size - size // 2)])) for left in lefts]
@@ -260,7 +260,7 @@ def test_a_new_row_of_the_table_is_asked_the_same(monkeypatch: pytest.MonkeyPatc
         name = "containment"
 
     class ContainmentOnly:
-        room = Room(4, {})
+        layout = BodyLayout(4, {})
 
         def sign(self, texts: Texts) -> Signatures:
             return Signatures([], [], [])

@@ -85,7 +85,7 @@ def test_a_plan_of_windows_is_that_of_a_document_of_8_kb(name: str) -> None:
 
 def test_a_sketch_takes_the_bytes_that_are_planned() -> None:
     profile = BUILT_IN["sketch-n"]
-    assert plan(profile, 10).bytes_per_document["sketch"] == method_of(profile).room.body
+    assert plan(profile, 10).bytes_per_document["sketch"] == method_of(profile).layout.body_bytes
 
 
 def test_parameters_that_do_not_go_together_are_refused() -> None:

@@ -84,7 +84,7 @@ def test_the_bodies_of_a_batch_are_those_of_the_definition(batch: list[str], pro
     signed = method.sign(normalise(batch))
     expected = [reference_sampling.body(reference.normalise(text), profile, secret) for text in batch]
     assert signed.bodies == expected
-    assert all(map(method.room.holds, signed.bodies))
+    assert all(map(method.layout.holds, signed.bodies))
 
 
 @given(any_texts, batches, batches, PROFILES)
@@ -160,7 +160,8 @@ def test_a_set_is_kept_under_its_smallest_fingerprints(batch: list[str], profile
     assert stored.keys.tolist() == method.probes(bodies).keys.tolist()
     assert not stored.radii.any()
     assert all(
-        tag < 2 ** (8 * method.room.tags[key >> 32]) for key, tag in zip(stored.keys.tolist(), stored.tags.tolist())
+        tag < 2 ** (8 * method.layout.tag_bytes[key >> 32])
+        for key, tag in zip(stored.keys.tolist(), stored.tags.tolist())
     )
 
 

@@ -163,8 +163,8 @@ def test_only_numbers_are_kept_and_empty_bodies_take_no_place() -> None:
     assert kept.rows.tolist() == [1, 3]
     assert kept.keys[0] != kept.keys[1]
     assert not kept.tags.any()
-    assert method.room.tags == {int(key) >> 32: 0 for key in kept.keys}
-    assert method.room.holds(body_of(7))
+    assert method.layout.tag_bytes == {int(key) >> 32: 0 for key in kept.keys}
+    assert method.layout.holds(body_of(7))
 
 
 def test_an_empty_body_is_not_compared_and_no_pairs_have_no_measures() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gate.core.bands import Probes
-from gate.core.method_registry import Measures, Room, Signatures
+from gate.core.method_registry import BodyLayout, Measures, Signatures
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer
 from gate.core.text import Texts
@@ -31,7 +31,7 @@ class Tiny:
     alike: Mapping[frozenset[bytes], float]
 
     @property
-    def room(self) -> Room:
+    def layout(self) -> BodyLayout:
         raise NotImplementedError
 
     def sign(self, texts: Texts) -> Signatures:

@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
-from gate.core.method_registry import Room
+from gate.core.method_registry import BodyLayout
 from gate.errors import ConfigError
 from gate.index.redis.client import (
     ClientObserver,
@@ -121,7 +121,7 @@ async def open_store(
     *,
     profile_ref: str,
     digest: str,
-    room: Room,
+    layout: BodyLayout,
     max_bucket: int,
     settings: RedisSettings | None = None,
     observer: ClientObserver | None = None,
@@ -138,7 +138,12 @@ async def open_store(
         raise
     redis_client = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
     return RedisStore(
-        redis_client, prefix=prefix, view=view, room=room, max_bucket=max_bucket, window_seconds=settings.window_seconds
+        redis_client,
+        prefix=prefix,
+        view=view,
+        layout=layout,
+        max_bucket=max_bucket,
+        window_seconds=settings.window_seconds,
     )
 
 

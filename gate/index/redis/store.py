@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.method_registry import Room
+from gate.core.method_registry import BodyLayout
 from gate.index.redis.bucket_reader import BucketReader
 from gate.index.redis.client import RedisClient, load_script
 from gate.index.redis.compare_and_set import Item, update_with_cas
@@ -83,13 +83,13 @@ class RedisStore:
         *,
         prefix: str,
         view: View,
-        room: Room,
+        layout: BodyLayout,
         max_bucket: int,
         window_seconds: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.shards = Shards(client, prefix=prefix, view=view)
-        self.widths = Widths(room.tags)
+        self.widths = Widths(layout.tag_bytes)
         self._reader = BucketReader(self.shards, self.widths, max_bucket)
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet

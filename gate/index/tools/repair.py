@@ -101,7 +101,7 @@ class Repairer:
         ]
 
     def is_whole(self, record: EntryRecord) -> bool:
-        return self._method.room.holds(record.body)
+        return self._method.layout.holds(record.body)
 
     def postings_of(self, records: Sequence[EntryRecord]) -> PostingRows:
         return postings_of(self._method, records)

@@ -237,7 +237,7 @@ def _decoded(line: bytes, place: str) -> Line:
 
 
 def _check(line: EntryLine, method: Method, place: str) -> None:
-    if line.entry[:8] != line.content[:8] or not method.room.holds(line.body):
+    if line.entry[:8] != line.content[:8] or not method.layout.holds(line.body):
         raise ConfigError(f"{place}: is no entry of this profile: the file is damaged; export the index again")
     if line.ticket and line.duplicate_of:
         raise ConfigError(f"{place}: is an original and a copy at once: the file is damaged; export the index again")

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from gate.core.method_registry import Room
+from gate.core.method_registry import BodyLayout
 from gate.index.redis.connect import open_store as open_redis
 from gate.index.redis.store import RedisStore
 
@@ -35,7 +35,7 @@ async def open_store(redis_url: str) -> AsyncIterator[OpenRedis]:
     async def open_one(max_bucket: int) -> RedisStore:
         ref = f"test-{next(NUMBERS)}@1"
         opened.append(
-            await open_redis(redis_url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=max_bucket)
+            await open_redis(redis_url, profile_ref=ref, digest="d", layout=BodyLayout(140, {}), max_bucket=max_bucket)
         )
         return opened[-1]
 

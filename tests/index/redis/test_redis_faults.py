@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from redis.exceptions import MovedError
 
-from gate.core.method_registry import Room
+from gate.core.method_registry import BodyLayout
 from gate.core.profile import Profile
 from gate.errors import Unavailable
 from gate.index.redis.connect import open_store
@@ -215,7 +215,7 @@ class TestLog:
         def number(n: int) -> Keys:
             return np.array([n], np.uint64)
 
-        store = await open_store(server.url, profile_ref=ref, digest="d", room=Room(140, {}), max_bucket=100)
+        store = await open_store(server.url, profile_ref=ref, digest="d", layout=BodyLayout(140, {}), max_bucket=100)
         try:
             for entry in (1, 2, 3):
                 await store.append(key, number(entry), number(0))
