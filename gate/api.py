@@ -229,7 +229,7 @@ class Gate:
                      of the profile, or within the share of bits that `threshold` allows to differ.
         threshold:   another resemblance than the profile's, or share of equal bits where those decide. A lower one
                      finds what the index brings together: whatever shares a band, or is within 16 bits where bits
-                     decide. The rest stays unseen; `gate plan` says how likely that is.
+                     decide. The rest is missed; `gate plan` says how likely that is.
         limit:       the most matches to return; None: all.
         """
         self._require_open()
@@ -259,11 +259,11 @@ class Gate:
     def _find_by_document(self, document_id: str, threshold: float | None) -> Iterable[Match]:
         validate_id("document_id", document_id)
         index = self._index_at(threshold)
-        [held] = self._query(self._store.documents, [document_id])
-        if not held:
+        [versions] = self._query(self._store.documents, [document_id])
+        if not versions:
             raise UnknownDocument(document_id)
         matches: dict[str, Match] = {}
-        for version in held:
+        for version in versions:
             if (record := self._record(version.content)) is not None:
                 for match in sorted(self._find_by_body(index, record.body, version.content), key=_match_order):
                     matches.setdefault(match.document_id, match)
@@ -291,7 +291,7 @@ class Gate:
         same = None if content is None else self._record(content)
         if same is not None and not same.dead:
             alike.append((same, EXACT))
-        return [_match(holder, how) for record, how in alike if record.ticket for holder in record.holders]
+        return [_match(holder, likeness) for record, likeness in alike if record.ticket for holder in record.holders]
 
     def compare(self, pairs: Iterable[tuple[str, str]], *, show_passages: bool = True) -> list[Comparison]:
         """Each pair of texts by the measures of the profile, and where they are alike. The index is not touched.
@@ -326,19 +326,19 @@ class Gate:
         self._require_open()
         ids = validated_ids(document_ids)
         return [
-            [self._stored_verdict(document_id, version) for version in held if version.answer]
-            for document_id, held in zip(ids, self._query(self._store.documents, ids), strict=True)
+            [self._stored_verdict(document_id, version) for version in versions if version.answer]
+            for document_id, versions in zip(ids, self._query(self._store.documents, ids), strict=True)
         ]
 
-    def _stored_verdict(self, document_id: str, held: HeldContent) -> Verdict:
-        answer = decode_answer(held.answer or b"")
+    def _stored_verdict(self, document_id: str, stored: HeldContent) -> Verdict:
+        answer = decode_answer(stored.answer or b"")
         entries = sorted({hit.entry for hit in answer.hits} | ({answer.group} if answer.group else set()))
         others = self._query(self._store.records, entries)
         living = {other.entry: other for other in others if other is not None and not other.dead}
         answer = msgspec.structs.replace(answer, hits=tuple(hit for hit in answer.hits if hit.entry in living))
-        record = self._record(held.content)
+        record = self._record(stored.content)
         claim = Claim(
-            document_id=document_id, version=held.version, content=held.content, body=record.body if record else b""
+            document_id=document_id, version=stored.version, content=stored.content, body=record.body if record else b""
         )
         return self.signer.verdict(claim, answer, living, features=None)
 
@@ -349,7 +349,7 @@ class Gate:
     # Keeping
 
     def delete(self, document_ids: Iterable[str]) -> list[bool]:
-        """Forget documents and all that was kept of them; documents that were refused as their duplicates may come in.
+        """Delete documents and all that is stored of them; documents that were refused as their duplicates may come in.
 
         False: that one was not known, which is no error, so that a delete may be repeated.
         """
@@ -385,7 +385,7 @@ class Gate:
 
 
 async def run_concurrently(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
-    """Run steps side by side, to the end of the last: where one fails, none goes on writing after the call."""
+    """Run steps concurrently, to the end of the last: where one fails, none goes on writing after the call."""
     results = await asyncio.gather(*steps, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -407,14 +407,14 @@ def _is_url(index: Path | str | None) -> bool:
     return "://" in str(index)
 
 
-def _match(holder: Holder, how: Likeness) -> Match:
+def _match(holder: Holder, likeness: Likeness) -> Match:
     return Match(
         document_id=holder.document_id,
         version=holder.version,
-        relation=how.relation,
-        distance=how.distance,
-        resemblance=how.resemblance,
-        containment=how.containment,
+        relation=likeness.relation,
+        distance=likeness.distance,
+        resemblance=likeness.resemblance,
+        containment=likeness.containment,
     )
 
 

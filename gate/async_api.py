@@ -98,7 +98,7 @@ class AsyncGate:
         await self._idle.wait()
         if self._gate is not None:
             gate, self._gate = self._gate, None
-            # Each waits in its thread for what a cancelled call has left there.
+            # Each runs behind what a cancelled call has left to its thread.
             self._last = [self._signing.submit(_nothing), self._indexing.submit(gate.close)]
             self._stop_threads()
         for work in self._last:
@@ -212,6 +212,6 @@ def _nothing() -> None: ...
 
 
 def _close_opened(opening: Future[Gate]) -> None:
-    """Close a gate that nobody waits for any more, if it was opened."""
+    """Close a gate whose opening was cancelled, if it was opened all the same."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()

@@ -1,7 +1,7 @@
 """The values that travel through the gate: what comes in, what is found, what goes out.
 
 They are structs of msgspec, because each document has one of them or more and a frozen dataclass of that size takes six
-times as long to make. None can be part of a cycle, so the garbage collector is told not to look at them.
+times as long to make. None can be part of a cycle, so the garbage collector need not track them (`gc=False`).
 
 What goes out (`Verdict`, `Match`) converts to JSON; the descriptions of its fields are those of the JSON Schemas.
 """

@@ -177,7 +177,7 @@ def steps(events: Iterable[Event | None]) -> list[CheckIns | Deletes]:
 
 @dataclass(frozen=True, slots=True)
 class SignedBatch:
-    """A batch after the pure steps: what the index will be asked, and how many features each document has."""
+    """A batch after the pure steps: a claim for the index, and the number of features, of each document."""
 
     claims: list[Claim]
     features: list[int]

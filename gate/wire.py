@@ -1,11 +1,11 @@
-"""The messages at the gate's doors: check-ins and deletes in, verdicts and dead letters out.
+"""The messages of the gate: check-ins and deletes in, verdicts and dead letters out.
 
     line or record ──decode_event──▶ CheckInEvent | DeleteEvent ──.check_in()──▶ model.CheckIn
                           └─ BadDocument ──▶ RejectedMessage ──.dead_letter()──▶ DeadLetter
     model.Verdict ──VerdictEvent.of──▶ VerdictEvent ──encode──▶ line or record
 
-Fields are only ever added, with defaults, and unknown ones are let through: either side may be the newer one.
-A message of an error names the field and the remedy and never quotes what the field held.
+Fields are only ever added, with defaults, and unknown ones are ignored: either side may be the newer one.
+A message of an error names the field and the remedy and never quotes the value.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ FileUri = Annotated[
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a message was read, so that it can be found again: a line of a file, or an offset of a topic."""
+    """Where a message was read: a line of a file, or an offset of a topic."""
 
     file: Annotated[str | None, Meta(description="Name of the file.", examples=["events.jsonl"])] = None
     line: Annotated[int | None, Meta(description="Line of the file, from 1.", examples=[7])] = None
@@ -115,7 +115,7 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def check_in(self) -> CheckIn:
-        """The inner value. The number 7 and the string "7" are one version."""
+        """The value to judge. The number 7 and the string "7" are one version."""
         if self.text is None:
             raise BadDocument("no_content", "the content behind field `content_uri` has not been read")
         return CheckIn(
@@ -173,7 +173,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     """A message that cannot be judged, the reason, and where it was read.
 
     `original` (or `original_base64`, where the bytes are not UTF-8) is filled only for the dead-letter file or topic,
-    so that nothing is lost; what goes to a log or a terminal has neither.
+    so that it can be replayed; what goes to a log or a terminal has neither.
     """
 
     reason: Annotated[str, Meta(description=f"One of {', '.join(REASONS)}.", examples=["bad_field"])]
@@ -270,7 +270,7 @@ def max_event_bytes(limits: Limits) -> int:
 def decode_event(raw: bytes, *, origin: Origin | None = None, limits: Limits) -> Event:
     """The event in one message; BadDocument says which field is wrong and what to do about it.
 
-    The common case is one pass. Whatever goes wrong is looked at again, slowly, for the sake of a good answer.
+    A valid event is decoded in one pass. An invalid one is decoded again, slowly, for a precise message.
     """
     try:
         event: Event = _check_in.decode(raw)
@@ -289,7 +289,7 @@ def decode_event(raw: bytes, *, origin: Origin | None = None, limits: Limits) ->
 
 
 def too_large(field: str, limits: Limits) -> str:
-    """The message for a content that is too long, wherever that is noticed."""
+    """The error message for a content that is too long: inline, or behind a URI."""
     return (
         f"field `{field}`: the content has more than {limits.max_document_chars} characters: "
         "cut the document in parts, or raise limits.max_document_chars"
@@ -297,13 +297,15 @@ def too_large(field: str, limits: Limits) -> str:
 
 
 def identify(raw: bytes) -> str | None:
-    """The document id in a message that may be broken otherwise; None if there is no telling."""
+    """The document id in a message that may be invalid otherwise; None if it cannot be read."""
     try:
-        found = _head.decode(raw).document_id
+        document_id = _head.decode(raw).document_id
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = _leniently(raw).get("document_id")
+        document_id = _lenient_fields(raw).get("document_id")
+    if document_id is None or _has_surrogates(document_id):
+        return None
     try:
-        return msgspec.convert(found, DocumentId) if found is not None and not _surrogates(found) else None
+        return msgspec.convert(document_id, DocumentId)
     except msgspec.ValidationError:
         return None
 
@@ -314,12 +316,12 @@ def encode(message: VerdictEvent | DeadLetter | Event) -> bytes:
 
 
 def decode_verdict(raw: bytes) -> VerdictEvent:
-    """A verdict read back, by whoever consumes them."""
+    """A verdict, for its consumers."""
     return _verdict.decode(raw)
 
 
 class _Head(msgspec.Struct):
-    """As much of a message as tells what it is."""
+    """The fields of a message that identify it."""
 
     type: Any = "check_in"
     document_id: Any = None
@@ -341,20 +343,20 @@ def _bad(code: Reason, message: str, origin: Origin | None) -> BadDocument:
 
 
 def _delete(raw: bytes, exc: msgspec.ValidationError, origin: Origin | None) -> DeleteEvent:
-    """The delete that did not pass for a check-in; if it is none, why the message is no check-in either."""
+    """The delete in a message that is no valid check-in, or the reason why the message is neither."""
     try:
         kind = _head.decode(raw).type
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
-        # The first fault found was in a field, but the message is not even JSON; or it is no object at all.
-        if isinstance(worse, msgspec.ValidationError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as unreadable:
+        # The first error was in a field, but the message is no JSON at all; or it is no object.
+        if isinstance(unreadable, msgspec.ValidationError):
             unit = _unit(origin)
             raise _bad("bad_json", f"the {unit} is JSON, but no object: send one object per {unit}", origin) from exc
-        raise _unreadable(raw, worse, origin) from worse
+        raise _unreadable(raw, unreadable, origin) from unreadable
     if kind == "delete":
         try:
             return _deletion.decode(raw)
-        except msgspec.ValidationError as refused:
-            raise _invalid(refused, origin) from refused
+        except msgspec.ValidationError as invalid:
+            raise _invalid(invalid, origin) from invalid
     if kind != "check_in":
         message = "field `type`: unknown; allowed are `check_in` (or no `type` at all) and `delete`"
         raise _bad("bad_field", message, origin) from exc
@@ -362,7 +364,7 @@ def _delete(raw: bytes, exc: msgspec.ValidationError, origin: Origin | None) -> 
 
 
 def _invalid(exc: msgspec.ValidationError, origin: Origin | None) -> BadDocument:
-    """What msgspec found, in words of ours: its messages name types and bounds, never a value, bar those of `type`."""
+    """The error of msgspec in the words of the gate. It names types and bounds, and no value but that of `type`."""
     text = str(exc)
     if missing := _MISSING.search(text):
         return _bad("missing_field", f"field `{missing['field']}` is missing: every event needs it", origin)
@@ -376,7 +378,7 @@ def _unreadable(raw: bytes, exc: Exception, origin: Origin | None) -> BadDocumen
     """Why a message cannot be read at all: its nesting, its bytes, half a character, or its JSON."""
     if isinstance(exc, RecursionError):
         return _bad("bad_json", "the JSON is nested too deep: flatten `metadata`", origin)
-    broken = [name for name, value in _leniently(raw).items() if _surrogates(value)]
+    broken = [name for name, value in _lenient_fields(raw).items() if _has_surrogates(value)]
     named = [f"field `{name}`" if name in _KNOWN else "a field that the gate does not read" for name in broken]
     try:
         raw.decode("utf-8")
@@ -399,7 +401,7 @@ def _unit(origin: Origin | None) -> str:
     return "record" if origin.topic is not None else "line"
 
 
-def _leniently(raw: bytes) -> dict[str, Any]:
+def _lenient_fields(raw: bytes) -> dict[str, Any]:
     """The fields of a message that msgspec refused; bytes that are not UTF-8 become lone surrogates."""
     try:
         message = json.loads(raw.decode("utf-8", "surrogateescape"))
@@ -408,8 +410,8 @@ def _leniently(raw: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _surrogates(value: Any) -> bool:
-    """Whether there is half a character anywhere in a value that JSON gave."""
+def _has_surrogates(value: Any) -> bool:
+    """Whether any string in a decoded JSON value holds half of a surrogate pair."""
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What a limit cuts, the verdict tells."""
+"""A verdict says which limits were hit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONG = " ".join(f"word{n}" for n in range(400))
 
 
 @pytest.mark.parametrize("profile", sorted(BUILT_IN))
-def test_of_a_document_with_too_many_features_the_first_are_signed_and_the_verdict_says_so(profile: str) -> None:
+def test_a_document_with_too_many_features_is_signed_by_the_first_and_its_verdict_says_so(profile: str) -> None:
     with Gate(profile, limits=Limits(max_features=100)) as gate:
         [beginning, whole] = gate.check_in(
             [

@@ -116,16 +116,16 @@ def test_a_batch_that_is_signed_in_pieces_is_signed_the_same(monkeypatch: pytest
     assert Signer(BUILT_IN["standard"]).sign(batch) == whole
 
 
-# Admission
+# Validation
 
 
 @pytest.mark.parametrize("text", ["", " ", "plain", "naïve", "😀", "\0", "\uffff", "x" * 100])
-def test_every_text_of_whole_characters_within_the_limit_is_admitted(text: str) -> None:
+def test_every_text_of_whole_characters_within_the_limit_is_valid(text: str) -> None:
     validate_document(document(text), Limits(max_document_chars=100))
 
 
 @given(st.text(st.characters(codec=None), max_size=20), st.text(st.characters(codec=None), min_size=1, max_size=5))
-def test_what_is_admitted_can_be_judged_and_told(text: str, document_id: str) -> None:
+def test_a_valid_document_can_be_judged(text: str, document_id: str) -> None:
     one = document(text, document_id, version=text)
     if any("\ud800" <= character <= "\udfff" for character in text + document_id):
         with pytest.raises(BadDocument, match="lone surrogate"):
@@ -191,7 +191,7 @@ def test_a_document_is_signed_the_same_alone_and_in_a_batch(profile: str) -> Non
         assert (alone.claims, alone.features) == ([together.claims[n]], [together.features[n]])
 
 
-def test_only_a_text_without_anything_in_it_is_empty() -> None:
+def test_only_a_text_without_any_character_but_white_space_is_empty() -> None:
     signed = Signer(BUILT_IN["standard"]).sign([document(""), document(" \t\n"), document("!"), document("word")])
     assert [claim.empty for claim in signed.claims] == [True, True, False, False]
 
@@ -263,7 +263,7 @@ def test_steps_that_never_wait_run_to_their_end() -> None:
     assert run_now(steps()) == 7
 
 
-def test_steps_that_would_wait_are_a_bug_and_not_a_silent_half() -> None:
+def test_steps_that_would_wait_raise() -> None:
     async def steps() -> None:
         await asyncio.sleep(0)
 
@@ -271,7 +271,7 @@ def test_steps_that_would_wait_are_a_bug_and_not_a_silent_half() -> None:
         run_now(steps())
 
 
-def test_an_error_of_a_step_comes_out_as_it_is() -> None:
+def test_an_error_of_a_step_is_raised_unchanged() -> None:
     async def fails() -> None:
         raise BadDocument("bad_text", "message")
 

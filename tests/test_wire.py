@@ -1,4 +1,4 @@
-"""Messages at the gate's doors."""
+"""Messages: check-ins and deletes in, verdicts and dead letters out."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_all_fields_of_a_check_in_arrive() -> None:
     )
 
 
-def test_fields_that_nobody_knows_yet_are_let_through() -> None:
+def test_unknown_fields_are_ignored() -> None:
     assert check_in({"document_id": "a", "text": "hello", "colour": {"of": ["the", "future"]}}).text == "hello"
 
 
@@ -104,7 +104,7 @@ def test_a_delete_names_its_document() -> None:
     assert decode({"document_id": "a", "type": "delete"}) == DeleteEvent(document_id="a", type="delete")
 
 
-def test_a_delete_may_carry_whatever_a_check_in_carries_and_nothing_of_it_counts() -> None:
+def test_the_other_fields_of_a_delete_are_ignored() -> None:
     assert decode({"text": 5, "document_id": "a", "type": "delete"}) == DeleteEvent(document_id="a", type="delete")
 
 
@@ -168,7 +168,7 @@ def test_an_error_never_quotes_the_document(raw: bytes) -> None:
     assert SECRET_TEXT not in str(refusal(raw))
 
 
-def test_a_character_beyond_the_basic_plane_is_whole_and_welcome() -> None:
+def test_a_character_beyond_the_basic_plane_is_accepted() -> None:
     raw = rb'{"document_id":"a","text":"\ud83d\ude00 and \u0000"}'
     event = decode(raw)
     assert isinstance(event, CheckInEvent)
@@ -176,14 +176,14 @@ def test_a_character_beyond_the_basic_plane_is_whole_and_welcome() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_whatever_raise_anything_but_a_refusal(raw: bytes) -> None:
+def test_any_bytes_decode_or_raise_bad_document(raw: bytes) -> None:
     with suppress(BadDocument):
         decode_event(raw, limits=LIMITS)
     encode(RejectedMessage.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
 
 
 @given(st.binary(max_size=40), st.sampled_from(["document_id", "text", "version", "type", "metadata"]))
-def test_no_value_of_a_field_raises_anything_but_a_refusal(value: bytes, field: str) -> None:
+def test_any_value_of_a_field_decodes_or_raises_bad_document(value: bytes, field: str) -> None:
     raw = b'{"document_id":"a","text":"t","%s":"%s"}' % (field.encode(), value)
     with suppress(BadDocument):
         decode_event(raw, limits=LIMITS)
@@ -209,7 +209,7 @@ def test_every_text_of_whole_characters_arrives_as_it_was_sent(document_id: str,
         (b"[]", None),
     ],
 )
-def test_a_broken_message_is_known_by_its_document_id_where_that_can_be_read(
+def test_an_invalid_message_is_identified_by_its_document_id_where_that_can_be_read(
     raw: bytes, document_id: str | None
 ) -> None:
     assert identify(raw) == document_id
@@ -327,7 +327,7 @@ def test_an_origin_reads_as_file_and_line_or_topic_partition_and_offset() -> Non
     assert str(Origin(topic="check-ins", partition=3, offset=12)) == "check-ins[3]@12"
 
 
-def test_a_content_that_nobody_has_read_cannot_be_judged() -> None:
+def test_a_content_uri_that_has_not_been_read_cannot_be_judged() -> None:
     event = decode({"document_id": "a", "content_uri": "file:x"})
     assert isinstance(event, CheckInEvent)
     with pytest.raises(BadDocument, match="content_uri"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.compare import Comparison, compare
+from gate.demo import BREAD, LIGHTHOUSE
 from gate.model import Relation
 from tests.core.samples import any_texts
 
@@ -74,3 +76,35 @@ def test_a_comparison_from_the_other_side_has_the_same_measures(left: str, right
     forth, back = compared(left, right), compared(right, left)
     assert (forth.distance, forth.resemblance) == (back.distance, back.resemblance)
     assert forth.containment == back.containment[::-1]
+
+
+GEESE = LIGHTHOUSE.replace("two goats", "seven geese")
+
+
+def test_a_part_is_contained_and_its_whole_contains() -> None:
+    part = BREAD[: BREAD.index(" After one hour")]
+    one, other = compared(part, BREAD), compared(BREAD, part)
+    assert (one.relation, other.relation) == (Relation.CONTAINED, Relation.CONTAINS)
+    assert one.containment == other.containment[::-1]
+    assert one.containment[0] == 1.0
+
+
+def test_passages_put_together_are_the_texts() -> None:
+    comparison = compared(LIGHTHOUSE, GEESE)
+    assert tuple("".join(part.text for part in side) for side in comparison.passages) == (LIGHTHOUSE, GEESE)
+    assert "goats" in "".join(part.text for part in comparison.passages[0] if not part.shared)
+
+
+def test_pairs_are_compared_the_same_alone_and_together() -> None:
+    pairs = [(LIGHTHOUSE, GEESE), (BREAD, LIGHTHOUSE), ("", "one word")]
+    together = compare(pairs, BUILT_IN["standard"], secret=b"", max_features=1_000_000, show_passages=True)
+    assert together == [compared(*pair) for pair in pairs]
+
+
+def test_a_comparison_converts_to_json() -> None:
+    comparison = compared(LIGHTHOUSE, GEESE)
+    fields = comparison.to_dict()
+    assert json.loads(comparison.to_json()) == fields
+    assert fields["relation"] == "near"
+    assert fields["fingerprints"] == list(comparison.fingerprints)
+    assert [part["text"] for part in fields["passages"][0]] == [part.text for part in comparison.passages[0]]
