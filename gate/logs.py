@@ -91,7 +91,7 @@ def _console_formatter(*, colors: bool) -> logging.Formatter:
     return _formatter(
         structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False),
         _escape_control_characters,
-        structlog.dev.ConsoleRenderer(colors=colors and not os.environ.get("NO_COLOR")),
+        structlog.dev.ConsoleRenderer(colors=colors and not os.environ.get("NO_COLOR"), sort_keys=False),
     )
 
 
@@ -145,11 +145,12 @@ def _describe_exception(logger: WrappedLogger, method: str, event: EventDict) ->
 def describe_error(error: BaseException) -> dict[str, object]:
     """An error as a log may show it: its type, the frames it came through, and its message if the gate or the operating
     system wrote it."""
-    facts: dict[str, object] = {"error": type(error).__qualname__, "frames": _frames(error.__traceback__)}
+    facts: dict[str, object] = {"error": type(error).__qualname__}
     if isinstance(error, GateError):
         facts["message"] = str(error)
     elif isinstance(error, OSError) and error.strerror:
         facts["message"] = error.strerror
+    facts["frames"] = _frames(error.__traceback__)  # after the message: on a terminal they fill the rest of the line
     if error.__cause__ is not None:
         facts["cause"] = describe_error(error.__cause__)
     return facts

@@ -56,10 +56,14 @@ def test_the_console_format_is_one_line_of_time_level_event_and_values(stream: i
     configure_logging("info", "console", stream=stream)
     get_logger().warning("dependency.went_down", dependency="index", code="unavailable")
     line = stream.getvalue()
-    shape = (
-        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[warning *\] dependency\.went_down .*code=unavailable .*dependency=index\n"
-    )
+    shape = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[warning *\] dependency\.went_down .*dependency=index code=unavailable\n"
     assert re.fullmatch(shape, line)
+
+
+def test_the_console_format_shows_the_message_of_an_error_before_its_frames(stream: io.StringIO) -> None:
+    configure_logging("info", "console", stream=stream)
+    WorkerMetrics().log_crashed(ConfigError("workers: too many"))
+    assert re.search(r"error=ConfigError message='workers: too many' frames=", stream.getvalue())
 
 
 def test_auto_is_json_where_the_stream_is_no_terminal(stream: io.StringIO) -> None:
