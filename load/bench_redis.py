@@ -47,12 +47,12 @@ def stepping(contender: Ours | Bands, batches: int, rounds: int) -> Step:
 
 
 def server_cpu(servers: Sequence[RedisServer]) -> float:
-    """Seconds that the servers have worked."""
+    """CPU seconds of the servers."""
     total = 0.0
     for server in servers:
         with server.client() as client:
-            told = client.info("cpu")
-            total += told["used_cpu_user"] + told["used_cpu_sys"]
+            cpu = client.info("cpu")
+            total += cpu["used_cpu_user"] + cpu["used_cpu_sys"]
     return total
 
 
@@ -74,7 +74,7 @@ def spent(servers: Sequence[RedisServer], work: Callable[[], None], documents: i
 
 
 def _watched(contender: Contender, servers: Sequence[RedisServer], worked: list[tuple[float, float]]) -> Step:
-    """The same step; what client and server worked for a unit of it is noted, in microseconds."""
+    """The same step; the time of client and server for a unit of it is recorded, in microseconds."""
 
     def step(number: int) -> int:
         client, served = time.process_time(), server_cpu(servers)
@@ -123,15 +123,15 @@ def speed(report: BenchmarkReport, count: int, rounds: int) -> None:
                 for name, us in cost.items()
             ],
         )
-        asked = [
+        targets = [
             ("simhash", "redis-py bands", 4.0),
             ("simhash", "datasketch", 100.0),
             ("simhash", "datasketch session", 30.0),
             ("standard", "datasketch", 20.0),
         ]
-        work = {name: sum(map(statistics.median, zip(*told[1:], strict=True))) for name, told in worked.items()}
+        work = {name: sum(map(statistics.median, zip(*costs[1:], strict=True))) for name, costs in worked.items()}
         rows = []
-        for profile, peer, target in asked:
+        for profile, peer, target in targets:
             ours = f"gate {profile}"
             ratio = timings[ours].speed / timings[peer].speed
             rows.append(
@@ -158,8 +158,8 @@ def growth(report: BenchmarkReport, profiles: Sequence[str], sizes: Sequence[int
             ours.fill(16 * BATCH)  # what the hashes were made for is not what they grow by
             batches = [ours.drawn.batch() for _ in range(64)]
             gc.freeze()
-            told = spent([server], partial(ours.take, batches), 64 * BATCH)
-            rows.append({"profile": profile, "documents": size, **told})
+            cost = spent([server], partial(ours.take, batches), 64 * BATCH)
+            rows.append({"profile": profile, "documents": size, **cost})
             print(rows[-1], file=sys.stderr)
             ours.close()
     report.add("work per check-in as the index grows", rows)
@@ -180,7 +180,8 @@ def cluster(report: BenchmarkReport, count: int, rounds: int) -> None:
             ]
             first, second = interleave(contenders, rounds=rounds, reference="one")
             cost = {
-                name: [statistics.median(side) for side in zip(*told[1:], strict=True)] for name, told in worked.items()
+                name: [statistics.median(side) for side in zip(*costs[1:], strict=True)]
+                for name, costs in worked.items()
             }
             rows.append(
                 {
@@ -203,14 +204,14 @@ def cluster(report: BenchmarkReport, count: int, rounds: int) -> None:
 def templates(report: BenchmarkReport, count: int) -> None:
     """A stream of letters from one template: they share a third of their features, and are not alike."""
     rows: list[dict[str, Any]] = []
-    for name, shared in (("strangers", 0.0), ("templates", 0.35)):
+    for name, shared in (("unrelated", 0.0), ("templates", 0.35)):
         with redis_server() as server:
             ours = Ours(server.url, "standard", shared=shared)
             ours.fill(count)
             batches = [ours.drawn.batch() for _ in range(16)]
-            told = spent([server], partial(ours.take, batches), 16 * BATCH)
+            cost = spent([server], partial(ours.take, batches), 16 * BATCH)
             sizes = ours.runner.run(ours.store.info())
-            rows.append({"stream": name, **told, "largest bucket": sizes["largest_bucket"]})
+            rows.append({"stream": name, **cost, "largest bucket": sizes["largest_bucket"]})
             ours.close()
     slower = rows[1]["us each"] / rows[0]["us each"]
     rows[1] |= {"slower": round(slower, 2), "target": 3.0, "met": "yes" if slower <= 3.0 else "no"}
@@ -225,14 +226,14 @@ def memory(report: BenchmarkReport, count: int) -> None:
             ours = Ours(server.url, profile)
             before = used_memory(server)
             ours.fill(count)
-            told = ours.runner.run(ours.store.info())
-            each = {part: told[f"bytes_{part}"] / told["documents"] for part in ("buckets", "entries", "documents")}
-            whole = (used_memory(server) - before) / told["documents"]
+            info = ours.runner.run(ours.store.info())
+            each = {part: info[f"bytes_{part}"] / info["documents"] for part in ("buckets", "entries", "documents")}
+            whole = (used_memory(server) - before) / info["documents"]
             counted = sum(each[part] for part in parts) if parts else whole
             rows.append(
                 {
                     "index": profile,
-                    "documents": told["documents"],
+                    "documents": info["documents"],
                     **{f"{part} B": round(size) for part, size in each.items()},
                     "all in": round(whole),
                     "counted": round(counted),

@@ -41,7 +41,7 @@ class Drawn:
         self._count = 0
 
     def bodies(self, size: int) -> NDArray[np.uint8]:
-        """Of strangers."""
+        """Random bodies, none alike to another."""
         bodies = self._rng.integers(0, 256, (size, self.width), np.uint8)
         if self.width > 8:
             bodies[:, 8:12] = np.frombuffer(FEATURES.to_bytes(4, "little"), np.uint8)

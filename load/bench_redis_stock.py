@@ -1,5 +1,5 @@
 """An index in Redis with as many documents as a measurement asks for, in minutes: what check-ins would have left there
-is written as it stands, a hash at a time, instead of claimed.
+is written directly, a hash at a time, instead of claimed.
 
 `tests/load/test_bench_redis_stock.py` holds it against the tools that verify an index.
 """
@@ -78,7 +78,7 @@ def _entries(
     first: int,
 ) -> Iterator[Field]:
     lives = four_bytes(entries & np.uint64(0xFFFFFFFF))
-    taken: dict[bytes, int] = {}  # contents that share a name stand beside each other
+    taken: dict[bytes, int] = {}  # contents that share a name are numbered
     for n, (name, life) in enumerate(zip(names, lives, strict=True)):
         content = contents[n].tobytes()
         slot = taken.get(content[:4], 0)

@@ -1,7 +1,7 @@
-"""What races in `load.races`: processes that check documents in, late at every step and killed at any of them.
+"""The workers of `load.races`: processes that check documents in, late at every step and killed at any of them.
 
-`LookThenInsert` is what a gate would be without the claim protocol: look what is there, and insert if nothing is. It
-runs over the same store, and fails.
+`LookUpThenInsert` is what a gate would be without the claim protocol: look up what is alike, and insert if nothing is.
+It runs over the same store, and fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gate.index.scan import ScannableStore
 from gate.index.store import NewEntry, Registration, Store, new_entry_id
 from gate.model import CheckIn, Verdict
 
-SHORT_SECONDS, LONG_SECONDS = 0.002, 0.03  # a step of a batch, and all of its steps: somebody comes in between
+SHORT_SECONDS, LONG_SECONDS = 0.002, 0.03  # a step of a batch, and all of its steps: other workers come in between
 LONG_SHARE = 0.1
 UNAVAILABLE_PAUSE_SECONDS = 0.05
 
@@ -39,25 +39,25 @@ class Delivery:
     last_step: int | None = None
 
 
-class Hindered:
+class DelayedStore:
     """A store whose every primitive may be late, and may be the last thing that the process does."""
 
     def __init__(self, store: Store, rng: random.Random, *, waits: bool) -> None:
         self._store = store
         self._rng = rng
-        self._waits = waits  # a store across a network lets others go on meanwhile
+        self._waits = waits  # a store across a network lets other coroutines go on meanwhile
         self.steps_left: int | None = None
 
     def __getattr__(self, name: str) -> Any:
         primitive = getattr(self._store, name)
 
-        async def hindered(*arguments: Any, **options: Any) -> Any:
+        async def delayed(*arguments: Any, **options: Any) -> Any:
             await self._pause()
             result = await primitive(*arguments, **options)
             await self._pause()
             return result
 
-        return hindered
+        return delayed
 
     async def _pause(self) -> None:
         if self.steps_left is not None:
@@ -71,8 +71,8 @@ class Hindered:
             time.sleep(seconds)
 
 
-class Racer(Gate):
-    """A gate over a hindered store."""
+class DelayedGate(Gate):
+    """A gate over a delayed store."""
 
     def __init__(self, profile: str, index: str, rng: random.Random) -> None:
         self._rng = rng
@@ -80,17 +80,17 @@ class Racer(Gate):
 
     async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> ScannableStore:
         store = await super()._open(index, redis)
-        self.hindered = Hindered(store, self._rng, waits=self._runner is not None)
-        return cast(ScannableStore, self.hindered)
+        self.delayed = DelayedStore(store, self._rng, waits=self._runner is not None)
+        return cast(ScannableStore, self.delayed)
 
 
-class LookThenInsert(Racer):
-    """The same gate without the protocol. One document at a time, so that a batch at least knows itself."""
+class LookUpThenInsert(DelayedGate):
+    """The same gate without the protocol. One document at a time, so that those of a batch at least find each other."""
 
     def check_in(self, documents: Iterable[CheckIn]) -> list[Verdict]:
-        return [verdict for document in documents for verdict in self._run(self._look_then_insert(document))]
+        return [verdict for document in documents for verdict in self._run(self._look_up_then_insert(document))]
 
-    async def _look_then_insert(self, document: CheckIn) -> list[Verdict]:
+    async def _look_up_then_insert(self, document: CheckIn) -> list[Verdict]:
         signed = self.signer.sign([document])
         verdicts = await self.pipeline.preview(signed)
         [claim], [verdict] = signed.claims, verdicts
@@ -107,18 +107,18 @@ class LookThenInsert(Racer):
 
 def work(pipe: Connection, profile: str, index: str, *, naive: bool, seed: int) -> None:
     """Check in what is delivered, and acknowledge it with its verdicts, until nothing more comes."""
-    with (LookThenInsert if naive else Racer)(profile, index, random.Random(seed)) as gate:
+    with (LookUpThenInsert if naive else DelayedGate)(profile, index, random.Random(seed)) as gate:
         pipe.send(None)  # ready
         while (delivery := pipe.recv()) is not None:
-            gate.hindered.steps_left = delivery.last_step
-            verdicts = _patiently(gate, delivery.documents)
-            gate.hindered.steps_left = None
+            gate.delayed.steps_left = delivery.last_step
+            verdicts = _check_in_with_retries(gate, delivery.documents)
+            gate.delayed.steps_left = None
             pipe.send((delivery.number, verdicts))
 
 
-def _patiently(gate: Gate, documents: Sequence[CheckIn]) -> list[Verdict]:
+def _check_in_with_retries(gate: Gate, documents: Sequence[CheckIn]) -> list[Verdict]:
     while True:
         try:
             return gate.check_in(documents)
-        except Unavailable:  # as the stream would: nothing was decided, so the same again
+        except Unavailable:  # as a stream worker does: nothing was decided, so the same again
             time.sleep(UNAVAILABLE_PAUSE_SECONDS)

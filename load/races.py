@@ -9,7 +9,7 @@ again. Afterwards fresh processes check everything in once more, in another orde
     that two that are alike passed          two survived
     that a document got two verdicts        changed verdicts, compared field by field, of all its deliveries
 
-The last row is `load.racers.LookThenInsert`, over the same Redis: it has to fail, or the races were none.
+The last row is `load.racers.LookUpThenInsert`, over the same Redis: it has to fail, or nothing raced.
 The exit code is 1 if anything that must not happen happened, or if that contender did not fail.
 """
 
@@ -55,7 +55,7 @@ LATER = 0.05  # of the documents, some rounds later
 DEADLY = 0.2  # of the deliveries: half die at a step of the index, half at any moment
 MOST_STEPS = 24
 # Python's `spawn` would take longer to begin a process than a round takes. A fork server spawns once, with the modules
-# loaded and nothing else, and every racer is a fresh fork of that.
+# loaded and nothing else, and every worker is a fresh fork of that.
 CONTEXT = multiprocessing.get_context("forkserver")
 
 
@@ -111,7 +111,7 @@ def _alike(method: Method, profile: Profile, documents: Sequence[CheckIn]) -> fr
 
 
 @dataclass(slots=True)
-class Tally:
+class RaceTally:
     """What happened. `chained` is no violation: refused for the sake of a document that was then refused itself."""
 
     index: str
@@ -136,8 +136,8 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Racer:
-    """A process and what it is busy with."""
+class WorkerProcess:
+    """A process and the delivery that it works on."""
 
     process: multiprocessing.context.ForkServerProcess
     pipe: Connection
@@ -154,129 +154,131 @@ class Racer:
 
 
 @dataclass(slots=True)
-class Course:
-    """Racers over one index; whoever falls is replaced, and what it left is delivered again."""
+class Race:
+    """Workers over one index; one that is killed is replaced, and what it did not acknowledge is delivered again."""
 
     index: str
     naive: bool
     processes: int
     rng: random.Random
-    tally: Tally
+    tally: RaceTally
     verdicts: dict[str, list[Verdict]] = field(default_factory=lambda: defaultdict(list))
-    racers: list[Racer] = field(default_factory=list)
+    workers: list[WorkerProcess] = field(default_factory=list)
     _seconds: float = 0.05  # of a delivery, lately
     _number: int = 0
 
     def start(self) -> None:
-        self.racers = [self._racer() for _ in range(self.processes)]
+        self.workers = [self._start_worker() for _ in range(self.processes)]
 
-    def _racer(self) -> Racer:
+    def _start_worker(self) -> WorkerProcess:
         ours, theirs = CONTEXT.Pipe()
         options = {"naive": self.naive, "seed": self.rng.getrandbits(32)}
         process = CONTEXT.Process(target=work, args=(theirs, PROFILE, self.index), kwargs=options, daemon=True)
         process.start()
         theirs.close()
-        ours.recv()  # it is ready: nobody is left at the start
-        return Racer(process, ours)
+        ours.recv()  # it is ready: all begin together
+        return WorkerProcess(process, ours)
 
     def run(self, shares: Sequence[Sequence[CheckIn]], *, deadly: float) -> None:
-        """Deliver to everybody at once, and come back when all is acknowledged."""
-        for racer, documents in zip(self.racers, shares, strict=True):
+        """Deliver to all workers at once, and return when all is acknowledged."""
+        for worker, documents in zip(self.workers, shares, strict=True):
             if documents:
-                self._deliver(racer, tuple(documents), deadly)
-        while busy := [racer for racer in self.racers if racer.delivery is not None]:
+                self._deliver(worker, tuple(documents), deadly)
+        while busy := [worker for worker in self.workers if worker.delivery is not None]:
             now = time.monotonic()
-            for racer in busy:
-                if racer.killed_at is not None and racer.killed_at <= now and racer.process.pid is not None:
-                    os.kill(racer.process.pid, signal.SIGKILL)
-                    racer.killed_at = None
-            deaths = [racer.killed_at - now for racer in busy if racer.killed_at is not None]
-            ready = wait([racer.pipe for racer in busy], timeout=min(deaths, default=None))
-            for racer in busy:
-                if racer.pipe in ready:
-                    self._hear(racer, deadly)
+            for worker in busy:
+                if worker.killed_at is not None and worker.killed_at <= now and worker.process.pid is not None:
+                    os.kill(worker.process.pid, signal.SIGKILL)
+                    worker.killed_at = None
+            deaths = [worker.killed_at - now for worker in busy if worker.killed_at is not None]
+            ready = wait([worker.pipe for worker in busy], timeout=min(deaths, default=None))
+            for worker in busy:
+                if worker.pipe in ready:
+                    self._receive(worker, deadly)
 
-    def _deliver(self, racer: Racer, documents: tuple[CheckIn, ...], deadly: float) -> None:
+    def _deliver(self, worker: WorkerProcess, documents: tuple[CheckIn, ...], deadly: float) -> None:
         self._number += 1
-        racer.killed_at = None
+        worker.killed_at = None
         last_step = None
         if self.rng.random() < deadly:
             if self.rng.random() < 0.5:
                 last_step = self.rng.randint(1, MOST_STEPS)
             else:
-                racer.killed_at = time.monotonic() + self.rng.random() * 1.2 * self._seconds
-        racer.delivery = Delivery(number=self._number, documents=documents, last_step=last_step)
-        racer.since = time.monotonic()
+                worker.killed_at = time.monotonic() + self.rng.random() * 1.2 * self._seconds
+        worker.delivery = Delivery(number=self._number, documents=documents, last_step=last_step)
+        worker.since = time.monotonic()
         try:
-            racer.pipe.send(racer.delivery)
+            worker.pipe.send(worker.delivery)
         except OSError:  # it was killed as it acknowledged the last one
-            self._replace(racer, deadly)
+            self._replace(worker, deadly)
 
-    def _hear(self, racer: Racer, deadly: float) -> None:
-        assert racer.delivery is not None
+    def _receive(self, worker: WorkerProcess, deadly: float) -> None:
+        assert worker.delivery is not None
         try:
-            number, verdicts = racer.pipe.recv()
+            number, verdicts = worker.pipe.recv()
         except (EOFError, OSError):
-            self._replace(racer, deadly)
+            self._replace(worker, deadly)
             return
-        assert number == racer.delivery.number
-        racer.delivery, racer.killed_at = None, None
-        self._seconds += 0.05 * (time.monotonic() - racer.since - self._seconds)
+        assert number == worker.delivery.number
+        worker.delivery, worker.killed_at = None, None
+        self._seconds += 0.05 * (time.monotonic() - worker.since - self._seconds)
         for verdict in verdicts:
             self.verdicts[verdict.document_id].append(verdict)
 
-    def _replace(self, fallen: Racer, deadly: float) -> None:
-        assert fallen.delivery is not None
+    def _replace(self, killed: WorkerProcess, deadly: float) -> None:
+        assert killed.delivery is not None
         self.tally.kills += 1
-        fallen.process.join()
-        if fallen.process.exitcode != -signal.SIGKILL:
-            raise RuntimeError(f"a racer ended by itself, with exit code {fallen.process.exitcode}")
-        fallen.stop()
-        racer = self._racer()
-        self.racers[self.racers.index(fallen)] = racer
-        self._deliver(racer, fallen.delivery.documents, deadly)
+        killed.process.join()
+        if killed.process.exitcode != -signal.SIGKILL:
+            raise RuntimeError(f"a worker ended by itself, with exit code {killed.process.exitcode}")
+        killed.stop()
+        worker = self._start_worker()
+        self.workers[self.workers.index(killed)] = worker
+        self._deliver(worker, killed.delivery.documents, deadly)
 
     def stop(self) -> None:
-        for racer in self.racers:
-            racer.stop()
-        self.racers = []
+        for worker in self.workers:
+            worker.stop()
+        self.workers = []
 
 
-def race(name: str, index: str, *, groups_count: int, processes: int = 4, seed: int = 1, naive: bool = False) -> Tally:
-    """Let processes race over an index that is empty, replay everything, and tell what happened."""
+def race(
+    name: str, index: str, *, groups_count: int, processes: int = 4, seed: int = 1, naive: bool = False
+) -> RaceTally:
+    """Let processes race over an empty index, replay everything, and count what happened."""
     begun = time.monotonic()
     CONTEXT.set_forkserver_preload(["load.racers"])
     all_groups = list(groups(groups_count, seed, BUILT_IN[PROFILE]))
     rng = random.Random(seed)
-    tally = Tally(name, groups=len(all_groups), documents=sum(len(g.documents) for g in all_groups), is_naive=naive)
-    course = Course(index, naive, processes, rng, tally)
+    tally = RaceTally(name, groups=len(all_groups), documents=sum(len(g.documents) for g in all_groups), is_naive=naive)
+    running = Race(index, naive, processes, rng, tally)
     try:
-        course.start()
+        running.start()
         later: list[CheckIn] = []
         for start in range(0, len(all_groups), GROUPS_AT_ONCE):
             shares, kept = _shares(all_groups[start : start + GROUPS_AT_ONCE], later, processes, rng, tally)
-            course.run(shares, deadly=DEADLY)
+            running.run(shares, deadly=DEADLY)
             later = kept
-        course.stop()
-        course.start()  # fresh processes, which remember nothing
+        running.stop()
+        running.start()  # fresh processes, with nothing cached
         documents = [document for group in all_groups for document in group.documents]
         rng.shuffle(documents)
         step = -(-len(documents) // max(1, len(documents) // (processes * 64)))
         for start in range(0, len(documents), step):
             part = documents[start : start + step]
-            course.run([part[n::processes] for n in range(processes)], deadly=0.0)
+            running.run([part[n::processes] for n in range(processes)], deadly=0.0)
     finally:
-        course.stop()
+        running.stop()
     for group in all_groups:
-        judge(group, course.verdicts, tally)
+        judge(group, running.verdicts, tally)
     tally.seconds = round(time.monotonic() - begun, 1)
     return tally
 
 
 def _shares(
-    chosen: Sequence[Group], later: Sequence[CheckIn], processes: int, rng: random.Random, tally: Tally
+    chosen: Sequence[Group], later: Sequence[CheckIn], processes: int, rng: random.Random, tally: RaceTally
 ) -> tuple[list[list[CheckIn]], list[CheckIn]]:
-    """Who gets what in a round: the documents of a group go to different processes. And what comes once more later."""
+    """The documents of each process in a round, those of a group in different ones; and those delivered again later."""
     shares: list[list[CheckIn]] = [[] for _ in range(processes)]
     kept: list[CheckIn] = []
     for group in chosen:
@@ -298,23 +300,23 @@ def _shares(
     return shares, kept
 
 
-def judge(group: Group, verdicts: dict[str, list[Verdict]], tally: Tally) -> None:
+def judge(group: Group, verdicts: dict[str, list[Verdict]], tally: RaceTally) -> None:
     first = [verdicts[document.document_id][0] for document in group.documents]
     passed = [not verdict.similar for verdict in first]
     tally.none_survived += not any(passed)
     tally.two_survived += any(passed[i] and passed[j] for i, j in group.alike)
     for document in group.documents:
-        mine = verdicts[document.document_id]
-        tally.changed_verdicts += any(verdict != mine[0] for verdict in mine)
-    beside: dict[int, set[int]] = defaultdict(set)
+        own = verdicts[document.document_id]
+        tally.changed_verdicts += any(verdict != own[0] for verdict in own)
+    alike: dict[int, set[int]] = defaultdict(set)
     for i, j in group.alike:
-        beside[i].add(j)
-        beside[j].add(i)
-    tally.chained += sum(not passed[i] and not any(passed[j] for j in beside[i]) for i in range(len(passed)))
+        alike[i].add(j)
+        alike[j].add(i)
+    tally.chained += sum(not passed[i] and not any(passed[j] for j in alike[i]) for i in range(len(passed)))
 
 
 @contextmanager
-def opened(name: str) -> Iterator[str]:
+def empty_index(name: str) -> Iterator[str]:
     """An empty index of that kind."""
     if name == "sqlite":
         with tempfile.TemporaryDirectory(prefix="gate-races-") as folder:
@@ -337,14 +339,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     chosen = INDEXES if options.index == "all" else (options.index,)
-    courses = [(name, False) for name in chosen] + ([("redis", True)] if options.index != "sqlite" else [])
+    races = [(name, False) for name in chosen] + ([("redis", True)] if options.index != "sqlite" else [])
     tallies = []
-    for name, naive in courses:
-        with opened(name) as index:
-            told = f"{name}, look up then insert" if naive else name
+    for name, naive in races:
+        with empty_index(name) as index:
+            title = f"{name}, look up then insert" if naive else name
             tallies.append(
                 race(
-                    told,
+                    title,
                     index,
                     groups_count=options.groups,
                     processes=options.processes,

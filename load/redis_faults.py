@@ -88,15 +88,15 @@ Fault = Callable[[Moment], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An index, what happens to it, and where to look at it afterwards if that is somewhere else."""
+    """An index, what happens to it, and where to check it afterwards if that is another URL."""
 
     url: str
     fault: Fault
-    seen_at: str = ""
+    checked_at: str = ""
 
 
 def measure(name: str, case: Case, *, may_lose: bool) -> Damage:
-    """Let a fault happen to an index under load, and see what is left of it."""
+    """Inject a fault into an index under load, and count what is lost."""
     moment = Moment()
     damage = Damage(fault=name, may_lose=may_lose)
     with FaultyGate(PROFILE, index=case.url, redis=SETTINGS) as gate:
@@ -105,8 +105,8 @@ def measure(name: str, case: Case, *, may_lose: bool) -> Damage:
     ended = moment.at or time.monotonic()
     times = {document.document_id: when for (document, _), when in zip(feed.answered, feed.answered_at, strict=True)}
     passed = [pair for pair in feed.passed if times[pair[0].document_id] <= ended]
-    with FaultyGate(PROFILE, index=case.seen_at or case.url, redis=SETTINGS) as fresh:
-        assert fresh.ticket() > feed.highest_ticket, "tickets fell back"  # it has seen none of them
+    with FaultyGate(PROFILE, index=case.checked_at or case.url, redis=SETTINGS) as fresh:
+        assert fresh.ticket() > feed.highest_ticket, "tickets fell back"  # it has read none of them
         feed.gate = fresh
         lost = fresh.incomplete(passed)
         damage.passed, damage.lost = len(passed), len(lost)
@@ -135,7 +135,7 @@ def restart(server: RedisServer) -> Fault:
 
 
 def crash(server: RedisServer, *, times: int = 5) -> Fault:
-    """Killed (-9) at moments that nobody chose."""
+    """Killed (-9) at random moments."""
 
     def fault(moment: Moment) -> None:
         for _ in range(times):
@@ -188,10 +188,10 @@ def kill_connections(server: RedisServer) -> Fault:
 
 
 def end_master(
-    master: RedisServer, promoted: Callable[[], bool], behind_seconds: float, *, heir: RedisServer | None = None
+    master: RedisServer, promoted: Callable[[], bool], behind_seconds: float, *, successor: RedisServer | None = None
 ) -> Fault:
     """Kill a master, some time after its replica was cut off, and wait for the replica in its place. It comes back as a
-    replica of its heir: left to itself it would come back as a master, and empty, and might be followed again."""
+    replica of its successor: left to itself it would come back as a master, and empty, and might be followed again."""
 
     def fault(moment: Moment) -> None:
         if behind_seconds:
@@ -200,17 +200,17 @@ def end_master(
         master.kill()
         moment.now()
         wait_until(promoted, "no replica was promoted")
-        if heir is not None:
-            master.options = (*master.options, "--replicaof", "127.0.0.1", str(heir.port))
+        if successor is not None:
+            master.options = (*master.options, "--replicaof", "127.0.0.1", str(successor.port))
             master.start()
 
     return fault
 
 
 def cut_replication(master: RedisServer) -> None:
-    """Whoever connects from now on is asked for a password, which a replica has none of; others stay as they are."""
+    """New connections need a password from now on, and a replica has none; others stay as they are."""
     with master.client() as client:
-        client.config_set("requirepass", "of nobody")
+        client.config_set("requirepass", "unknown")
         client.client_kill_filter(_type="replica")
 
 
@@ -239,10 +239,10 @@ def holder_of_first_shard(cluster: RedisCluster) -> RedisServer:
             except MovedError:
                 continue
             return server
-    raise RuntimeError("nobody holds the first shard")
+    raise RuntimeError("no master has the first shard")
 
 
-def orderly(replica: RedisServer) -> Fault:
+def fail_over(replica: RedisServer) -> Fault:
     def fault(moment: Moment) -> None:
         with replica.client() as client:
             client.execute_command("CLUSTER FAILOVER")
@@ -282,8 +282,8 @@ def cut_after_bytes() -> Iterator[Case]:
 @contextmanager
 def watched(*options: str, behind_seconds: float = 0.0) -> Iterator[Case]:
     with redis_with_sentinels(*options) as made:
-        heir = made.replica if options else None  # which asks for a replica too
-        yield Case(made.url, end_master(made.master, promoted_by(made), behind_seconds, heir=heir))
+        successor = made.replica if options else None  # which asks for a replica too
+        yield Case(made.url, end_master(made.master, promoted_by(made), behind_seconds, successor=successor))
 
 
 @contextmanager
@@ -296,7 +296,7 @@ def replicated(*, behind_seconds: float = 0.0) -> Iterator[Case]:
 @contextmanager
 def by_hand() -> Iterator[Case]:
     with redis_cluster(3, replicas=1) as made:
-        yield Case(made.url, orderly(made.replica_of(holder_of_first_shard(made))))
+        yield Case(made.url, fail_over(made.replica_of(holder_of_first_shard(made))))
 
 
 @contextmanager

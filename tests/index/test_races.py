@@ -11,7 +11,7 @@ import pytest
 
 from gate.core.builtin_profiles import BUILT_IN
 from gate.model import CheckIn, Relation, Verdict
-from load.races import INDEXES, PROFILE, Group, Tally, groups, judge, opened, race
+from load.races import INDEXES, PROFILE, Group, RaceTally, empty_index, groups, judge, race
 
 GROUPS = 120
 
@@ -20,7 +20,7 @@ GROUPS = 120
     "name", [pytest.param(name, marks=[pytest.mark.redis] if name != "sqlite" else []) for name in INDEXES]
 )
 def test_one_of_the_alike_passes_though_workers_race_are_killed_and_get_documents_twice(name: str) -> None:
-    with opened(name) as index:
+    with empty_index(name) as index:
         tally = race(name, index, groups_count=GROUPS, seed=3)
     assert (tally.none_survived, tally.two_survived, tally.changed_verdicts) == (0, 0, 0)
     assert tally.kills
@@ -29,7 +29,7 @@ def test_one_of_the_alike_passes_though_workers_race_are_killed_and_get_document
 
 @pytest.mark.redis
 def test_looking_up_and_then_inserting_lets_several_pass_in_the_same_races() -> None:
-    with opened("redis") as index:
+    with empty_index("redis") as index:
         tally = race("naive", index, groups_count=GROUPS // 3, seed=3, naive=True)
     assert tally.two_survived
     assert tally.changed_verdicts
@@ -67,11 +67,11 @@ def verdict(name: str, similar: bool, *, candidates: int = 0) -> Verdict:
 PATH = Group(tuple(CheckIn(document_id=name, text="") for name in "abc"), frozenset({(0, 1), (1, 2)}))
 
 
-def judged(*similar: bool, again: Iterator[Verdict] | None = None) -> Tally:
+def judged(*similar: bool, again: Iterator[Verdict] | None = None) -> RaceTally:
     verdicts = {name: [verdict(name, is_similar)] for name, is_similar in zip("abc", similar, strict=True)}
     for one in again or ():
         verdicts[one.document_id].append(one)
-    tally = Tally("test")
+    tally = RaceTally("test")
     judge(PATH, verdicts, tally)
     return tally
 
