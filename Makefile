@@ -53,7 +53,7 @@ schemas: .venv/.runtime ## write the schemas in schemas/ anew from the code
 boards: .venv/.runtime ## write the dashboards in deploy/ anew
 	$(BIN)/python deploy/grafana/generate.py
 
-reference: .venv/.dev ## write docs/reference/ anew from the code
+reference: .venv/.dev ## rewrite docs/reference/ from the code
 	$(BIN)/python -m docs.generate
 
 outputs: .venv/.dev servers kafka ## write the outputs of commands on all pages, and the picture of the demo, anew

@@ -1,4 +1,4 @@
-"""Write the pages of the reference anew: `make reference`."""
+"""Write the pages of the reference: `make reference`."""
 
 from docs.generate.pages import FOLDER, PAGES
 
