@@ -34,6 +34,7 @@ from gate.core.stored_verdict import decode_answer
 from gate.errors import BadDocument, ConfigError, UnknownDocument, UsageError
 from gate.index.memory.store import MemoryStore
 from gate.index.protocol.claim import Claim, Gather, Index, run_sequentially
+from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import EntryRecord, HeldContent, Holder, new_entry_id, retry_stale
@@ -52,7 +53,6 @@ from gate.pipeline import (
 
 if TYPE_CHECKING:
     from gate.index.redis.client import ClientObserver
-    from gate.index.redis.url import RedisSettings
 
 T = TypeVar("T")
 
@@ -108,6 +108,7 @@ class Gate:
         if len(secret) > MAX_SECRET_BYTES:
             raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
         typed("index", index, (Path, str, type(None)), "a path, a URL, or None")
+        typed("redis", redis, (RedisSettings, type(None)), "RedisSettings or None")
         self.signer = Signer(self.profile, secret=secret, limits=self.limits)
         self.method = self.signer.method
         self._observer = observer
@@ -153,11 +154,11 @@ class Gate:
         """Run steps over the store. An embedded one never waits; one across a network needs an event loop."""
         if self._runner is None:
             return run_now(steps)
+        if _in_coroutine():
+            steps.close()
+            raise UsageError("a Gate on Redis would block the event loop that calls it; use `AsyncGate` in a coroutine")
         with self._turn:
-            if not _in_coroutine():
-                return self._runner.run(steps)
-        steps.close()
-        raise UsageError("a Gate on Redis would block the event loop that calls it; use `AsyncGate` in a coroutine")
+            return self._runner.run(steps)
 
     def _query(self, query: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
         """Run steps that change nothing, again where the generations of the index changed meanwhile."""

@@ -16,6 +16,7 @@ from gate.arguments import list_of, validated_documents, validated_ids
 from gate.core.compare import Comparison
 from gate.core.profile import Profile
 from gate.errors import UsageError
+from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.limits import Limits
 from gate.model import CheckIn, Match, Verdict
@@ -23,7 +24,6 @@ from gate.pipeline import SignedBatch, batches
 
 if TYPE_CHECKING:
     from gate.index.redis.client import ClientObserver
-    from gate.index.redis.url import RedisSettings
 
 T = TypeVar("T")
 

@@ -554,7 +554,7 @@ def test_what_is_no_fingerprint_is_refused(either: Gate, fingerprint: Any) -> No
         either.find_similar(fingerprint=fingerprint)
 
 
-@pytest.mark.parametrize("name", ["profile", "index", "secret", "limits"])
+@pytest.mark.parametrize("name", ["profile", "index", "secret", "limits", "redis"])
 @pytest.mark.parametrize("value", [7, {"a": 1}, ["a"], object()], ids=named)
 def test_an_argument_of_the_gate_itself_is_refused_by_its_name_and_type(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=rf"^{name}: is of type {named(value)}; give "):

@@ -340,7 +340,7 @@ def assert_described(message: str, headers: list[tuple[str, bytes]], value: byte
 
 
 def test_a_verdict_record_has_the_key_the_headers_and_the_value_that_are_described() -> None:
-    event = CheckInEvent(document_id="a", text=LIGHTHOUSE)
+    event = CheckInEvent(document_id="a", text=LIGHTHOUSE, source="mail", title="The Lighthouse")
     [verdict] = Gate().check_in([event.check_in()])
     record = FakeRecord(encode(event))
     [answer, routed] = verdict_records(record, event, verdict, ROUTED)
@@ -348,6 +348,9 @@ def test_a_verdict_record_has_the_key_the_headers_and_the_value_that_are_describ
     described = asyncapi()["components"]["messages"]["verdict"]["headers"]
     assert {name for name, _ in answer.headers} == set(described["properties"])
     assert answer.key == b"a"
+    sent = json.loads(answer.value or b"")
+    assert (sent["source"], sent["title"]) == ("mail", "The Lighthouse")
+    assert b"goats" not in (answer.value or b"")
     assert (routed.key, routed.value, routed.headers) == (record.key, record.value, list(record.headers))
     assert CHECK_IN.is_valid(json.loads(routed.value or b""))
 
