@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
+from gate.config.reference import DESCRIPTIONS
 from gate.config.settings import KEYS, SECRETS
 from gate.core.builtin_profiles import BUILT_IN
 from gate.demo import BREAD, LIGHTHOUSE
@@ -102,6 +103,22 @@ def test_every_setting_is_shown_with_its_origin_to_programs_and_to_people() -> N
     shown = gate("config", "--profile", "simhash").stdout
     assert all(key in shown for key in found)
     assert "Profile simhash@1" in shown
+
+
+def test_every_setting_is_described_to_people_and_to_programs() -> None:
+    rows = [json.loads(line) for line in gate("config", "--describe", "--json").stdout.splitlines()]
+    assert [row["key"] for row in rows] == list(DESCRIPTIONS)
+    [row] = [row for row in rows if row["key"] == "limits.max_matches"]
+    assert row == {
+        "key": "limits.max_matches",
+        "type": "whole number at least 1",
+        "default": "10",
+        "variable": "GATE_LIMITS_MAX_MATCHES",
+        "flag": "--set",
+        "description": DESCRIPTIONS["limits.max_matches"],
+    }
+    described = gate("config", "--describe").stdout
+    assert all(text in described for text in DESCRIPTIONS.values())
 
 
 def test_a_secret_is_in_force_and_not_shown() -> None:

@@ -113,6 +113,7 @@ def test_work_on_an_index_shows_its_progress_on_a_terminal(events: Path, tmp_pat
         "exporting": ("export", "--index", one, "-o", file),
         "importing": ("import", file, "--index", other),
         "verifying": ("verify", "--index", other),
+        "counting": ("info", "--index", other),
     }.items():
         code, shown = on_terminal("index", *arguments)
         assert code == 0, shown
@@ -145,6 +146,45 @@ def test_a_dead_letter_is_told_whole_while_a_bar_is_shown(tmp_path: Path) -> Non
     assert code == 1
     assert "events.jsonl:2: the line is not JSON" in " ".join(plain(shown).split())
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
+
+
+ROW = re.compile(r"\d{3}\.txt +(new|near) +(-|\d{3}\.txt) +[-\d]+.*")
+
+
+def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_them(tmp_path: Path) -> None:
+    for number in range(700):
+        (tmp_path / f"{number:03}.txt").write_text(f"{BREAD} {number}" if number % 100 else "\0")
+    code, shown = on_terminal("check", tmp_path)
+    assert code == 1
+    lines = plain(shown).replace("\r", "\n").splitlines()
+    assert sum(ROW.fullmatch(line.rstrip()) is not None for line in lines) == 693
+    # The bar is taken away for each batch of rows, and is back while the next one is judged.
+    bars = [number for number, line in enumerate(lines) if line.startswith("checking")]
+    rows = [number for number, line in enumerate(lines) if ROW.fullmatch(line.rstrip())]
+    assert any(rows[0] < number < rows[-1] for number in bars)
+    assert [line.rstrip() for line in lines if line.strip()][-5:] == [
+        *(f"skipped: {number}00.txt: is not a text file; extract its text first" for number in range(3)),
+        "skipped: 7 in all for the reason binary; -v reports each",
+        "693 documents: 1 new, 692 near; 7 could not be read.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (("--index", "kept.sqlite"), "what was judged is in the index, and gets the same verdict again; continue with"),
+        ((), "nothing was kept; start again with"),
+    ],
+)
+def test_an_interrupted_check_prints_the_command_that_continues_it(options: tuple[str, ...], hint: str) -> None:
+    os.mkfifo("pipe")  # a file whose reading waits until somebody writes to it
+    arguments = ["check", "pipe", *options]
+    with subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        with Path("pipe").open("wb"):  # opened when the command has begun to read
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+        assert process.stderr.read() == f"interrupted\n{hint}:\n  gate {' '.join(arguments)}\n"
 
 
 def closed_pipe() -> int:

@@ -112,6 +112,9 @@ def list_(**arguments: Any) -> None:
       gate deadletters list --json | jq .origin
 
     A letter is selected by its partition and offset among the dead letters: gate deadletters replay --at 0:17
+
+    A letter counts as replayed once a replay has dealt with it: sent its original, or reported why it could not. A
+    replay of single letters (--at), or with --again, leaves no mark.
     """
     from gate.cli.kafka import list_dead_letters
 
