@@ -1,11 +1,14 @@
-"""The numbers of entries."""
+"""Numbers of entries, and operations that are repeated where the index changed."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from gate.index.store import new_entry_id
+import pytest
+
+from gate.errors import Stale, Unavailable
+from gate.index.store import STALE_ATTEMPTS, new_entry_id, retry_stale
 
 CONTENT = bytes(range(16))
 
@@ -34,3 +37,30 @@ def test_a_forked_process_draws_other_numbers_than_its_parent() -> None:
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, timeout=60)
     parent, _, child = done.stdout.strip().partition("|")
     assert parent != child
+
+
+class Operation:
+    """Raises `Stale` so many times before it succeeds."""
+
+    def __init__(self, stale: int) -> None:
+        self.stale = stale
+        self.calls = 0
+
+    async def __call__(self) -> str:
+        self.calls += 1
+        if self.calls <= self.stale:
+            raise Stale("changed")
+        return "done"
+
+
+async def test_an_operation_is_repeated_while_it_is_stale() -> None:
+    operation = Operation(stale=STALE_ATTEMPTS - 1)
+    assert await retry_stale(operation) == "done"
+    assert operation.calls == STALE_ATTEMPTS
+
+
+async def test_an_operation_that_stays_stale_is_unavailable() -> None:
+    operation = Operation(stale=STALE_ATTEMPTS)
+    with pytest.raises(Unavailable, match="try again"):
+        await retry_stale(operation)
+    assert operation.calls == STALE_ATTEMPTS
