@@ -24,8 +24,8 @@ from gate.core.profile import Profile
 from gate.core.shingles import Features
 from gate.lab import scores
 from gate.lab.experiment import Proportion
-from gate.lab.scores import BANDS, DocumentPairs, cut, normalise_in_batches
-from gate.lab.truth import LEAST, Corpus, Floats
+from gate.lab.scores import BANDS, cut, normalise_in_batches
+from gate.lab.truth import LEAST, Corpus, DocumentPairs, Floats
 from load.quality_tables import PRECISION, Row, ScoreTable
 
 StepTimer = Callable[[str], AbstractContextManager[None]]
@@ -234,7 +234,7 @@ def length_tables(sets: Sequence[Corpus], told: StepTimer, names: Sequence[str])
                 ]
                 row: Row = {"words": f"{low} - {high}", "features": f"{low - 2} - {high - 2}"}
                 row["texts"] = sum(map(len, texts))
-                row |= {band: added(score.called[band] for score in found) for band in BANDS}
+                row |= {band: added(score.match_recall[band] for score in found) for band in BANDS}
                 precise = added(score.precise for score in found)
                 rows.append(row | {"false": precise.total - precise.count, "precision": precise})
         tables.append(ScoreTable(f"{name} on the sets' paragraphs, by length, without a minimum of features", rows))

@@ -59,7 +59,7 @@ def _plain(value: object) -> object:
 def recall_table(profile: Profile, scores: Mapping[str, PairScores]) -> ScoreTable:
     rows: list[Row] = []
     for name, score in scores.items():
-        for stage, found in (("candidates", score.met), ("alike", score.called)):
+        for stage, found in (("candidates", score.candidate_recall), ("alike", score.match_recall)):
             rows.append({"set": name, "stage": stage} | {band: found[band] for band in (EQUAL, *BANDS)})
     return ScoreTable(f"{profile.ref}, pairwise: recall in per cent, by band of J (pairs)", rows)
 
@@ -70,7 +70,7 @@ def precision_table(profile: Profile, scores: Mapping[str, PairScores]) -> Score
             "set": name,
             "documents": score.documents,
             "candidates a document": score.candidates / score.documents if score.documents else None,
-            "of them J < .5": score.strangers / score.documents if score.documents else None,
+            "of them J < .5": score.false_candidates / score.documents if score.documents else None,
             "called alike": score.precise.total,
             "false (J < .5)": score.precise.total - score.precise.count,
             "precision J >= .5": score.precise,
@@ -101,8 +101,8 @@ def stream_table(profile: Profile, scores: Mapping[str, StreamScores]) -> ScoreT
 def plan_table(profile: Profile, scores: Mapping[str, PairScores]) -> ScoreTable:
     rows: list[Row] = []
     for name, score in scores.items():
-        if any(score.met[band].total for band in BANDS):
-            rows.append({"set": name, "recall": "measured"} | {band: score.met[band] for band in BANDS})
+        if any(score.candidate_recall[band].total for band in BANDS):
+            rows.append({"set": name, "recall": "measured"} | {band: score.candidate_recall[band] for band in BANDS})
             rows.append({"set": name, "recall": "planned"} | {b: per_cent(score.planned[b]) for b in BANDS})
     return ScoreTable(f"{profile.ref}: recall of the candidates beside what `gate plan` says of the same pairs", rows)
 
@@ -113,7 +113,7 @@ def target_table(
     """Where the targets are met and where not, and by how much."""
     rows: list[Row] = []
     for name, score in pairs.items():
-        rows += _held(name, "pairwise", score.called, score.precise)
+        rows += _held(name, "pairwise", score.match_recall, score.precise)
         if streams and name in streams:
             rows += _held(name, "stream", streams[name].flagged, streams[name].precise)
     return ScoreTable(f"{profile.ref}: the targets", rows)

@@ -1,1 +1,1 @@
-"""Experiments on methods and parameters over anybody's corpus, and the tuning of a profile. Nothing here serves."""
+"""Experiments on methods and parameters over any corpus, and the tuning of a profile. No check-in passes here."""

@@ -3,7 +3,7 @@
 All pairs of a corpus are compared by their exact resemblance, once without a filter and once behind each of the
 filters of `gate.core.length_filter`: by the size of the sets, by that of the multisets (repetition counted), and by the
 paper's sum of places times repetitions. A filter by sets loses no pair that is alike as sets, one by multisets none
-that is alike as multisets; whatever another loses is counted.
+that is alike as multisets; what another one loses is counted.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class FilterResult:
 
     measure: str
     name: str
-    kept: RemainingPairs
+    remaining: RemainingPairs
     alike: int
     lost: int
     seconds: float
@@ -99,12 +99,12 @@ def compared(shingles: Features, at: float, progress: ProgressTracker) -> Iterat
     truth: dict[str, set[tuple[int, int]]] = {}
     for measure, name in progress(work, "filters"):
         begun = time.process_time()
-        kept = filtered(shingles, FILTERS[name], at)
-        alike = made[measure].resemblances(kept.pairs) >= at - 1e-12
+        remaining = filtered(shingles, FILTERS[name], at)
+        alike = made[measure].resemblances(remaining.pairs) >= at - 1e-12
         seconds = time.process_time() - begun
-        found = set(map(tuple, kept.pairs[alike].tolist()))
+        found = set(map(tuple, remaining.pairs[alike].tolist()))
         lost = len(truth.setdefault(measure, found) - found)
-        yield FilterResult(measure, name, kept, len(found), lost, seconds)
+        yield FilterResult(measure, name, remaining, len(found), lost, seconds)
 
 
 def filtered(shingles: Features, length: str, at: float) -> RemainingPairs:
@@ -120,9 +120,9 @@ def comparison_table(outcomes: Sequence[FilterResult]) -> Table:
             "alike as": one.measure,
             "filter": one.name,
             "exact": FILTERS[one.name] in ("", one.measure),
-            "comparisons": len(one.kept.pairs),
-            "saved": one.kept.saved,
-            "saved, %": 100.0 * one.kept.saved / max(one.kept.total, 1),
+            "comparisons": len(one.remaining.pairs),
+            "saved": one.remaining.saved,
+            "saved, %": 100.0 * one.remaining.saved / max(one.remaining.total, 1),
             "alike": one.alike,
             "lost": one.lost,
             "seconds": one.seconds,
@@ -151,8 +151,8 @@ def paper_table(outcomes: Sequence[FilterResult]) -> Table:
                 "of all pairs, %": 100.0 * comparisons / PAPER_PAIRS,
                 "seconds": seconds,
                 "of the plain filter's time": seconds / PAPER["sets"][1],
-                "here: comparisons": len(one.kept.pairs),
-                "here: of all pairs, %": 100.0 * len(one.kept.pairs) / max(one.kept.total, 1),
+                "here: comparisons": len(one.remaining.pairs),
+                "here: of all pairs, %": 100.0 * len(one.remaining.pairs) / max(one.remaining.total, 1),
                 "here: seconds": one.seconds,
                 "here: of the plain filter's time": one.seconds / max(plain.seconds, 1e-9),
             }

@@ -139,7 +139,7 @@ def timed(
     texts: Sequence[str], options: BergillosOptions, progress: ProgressTracker
 ) -> tuple[dict[int, dict[Family, float]], dict[int, int]]:
     """Seconds of the processor that signatures take by each family, from the distinct shingles on, and how many there
-    are. All families take turns, so that whatever else the machine does hits all alike."""
+    are. All families take turns, so that other load on the machine affects all alike."""
     batches, times, sizes = list(normalise_in_batches(texts)), {}, {}
     for gram in progress(options.grams, "hash families"):
         distinct = [weighted(features(batch, _characters(gram)), "set") for batch in batches]
@@ -357,7 +357,7 @@ def notes(
         none = float(np.mean([(found == 0.0).mean() for found in far]))
         said.append(
             f"Beyond 12 characters {none:.0%} of the resemblances are 0; the paper says mostly. The passage is another "
-            "one, and two words that meet by chance in two shuffles share what a long shingle spans."
+            "one, and two words that are neighbours by chance in two shuffles share what a long shingle spans."
         )
     order = sorted(FAMILIES, key=lambda family: median(one[family] for one in times.values()))
     worst = max(abs(float((found[t] - exact).mean())) for found in estimates.values() for t in found)

@@ -13,37 +13,37 @@ import numpy as np
 from gate.lab.planting import FEW_WORDS, pieces
 from gate.lab.truth import UNSPACED, Corpus, unspaced
 
-COMMON = 0.1  # share of the documents that a shingle of a template stands in
-TEMPLATE = 0.2  # share of common shingles in a document from which on it is told
+COMMON = 0.1  # share of the documents that a shingle of a template occurs in
+TEMPLATE = 0.2  # share of common shingles in a document from which on it is reported
 FEW_DOCUMENTS = 30  # with fewer, a tenth of them is no template
-SHORT = 0.1  # share of short documents from which on it is told
+SHORT = 0.1  # share of short documents from which on they are reported
 LONG_RUN = 30  # letters in one run: no language that writes spaces has such words, but for a few
 _RUN = re.compile(r"\w+")
-_READ = 20_000  # characters of a document that are looked at for its words
+_READ = 20_000  # characters of a document that are searched for words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cautions:
-    told: Sequence[str]
+    warnings: Sequence[str]
     spaceless: bool  # letters count as words in much of the corpus
 
 
 def cautions(documents: Corpus) -> Cautions:
-    """All that is to be told, and whether words are single letters here."""
+    """What to warn of, and whether words are single letters here."""
     opened = [text[:_READ] for text in documents.texts]
     alone, (unknown, script) = unspaced(opened), uncut(opened)
-    found = [templates(documents), short(opened)]
+    warnings = [templates(documents), short(opened)]
     if alone >= UNSPACED:
-        found.append(
+        warnings.append(
             f"{alone:.0%} of the letters are of a script without spaces (Han, kana, Thai, Lao, Khmer, Myanmar): each "
             "letter counts as a word, so k-grams of words are short; longer ones and characters were tried too"
         )
     if unknown >= UNSPACED:
-        found.append(
-            f"{unknown:.0%} of the letters stand in runs of more than {LONG_RUN} without a space (mostly {script}): "
-            "the gate cannot tell words apart there; trust the tokenizer characters, or put spaces between words first"
+        warnings.append(
+            f"{unknown:.0%} of the letters are in runs of more than {LONG_RUN} without a space (mostly {script}): "
+            "the gate cannot separate words there; trust the tokenizer characters, or put spaces between words first"
         )
-    return Cautions(told=[one for one in found if one], spaceless=alone >= UNSPACED)
+    return Cautions(warnings=[warning for warning in warnings if warning], spaceless=alone >= UNSPACED)
 
 
 def uncut(texts: Sequence[str]) -> tuple[float, str]:
@@ -60,7 +60,7 @@ def uncut(texts: Sequence[str]) -> tuple[float, str]:
 
 
 def templates(documents: Corpus) -> str:
-    """Whether a typical document is to a large part what many others say as well."""
+    """Whether a typical document shares a large part with many others."""
     numbers, starts = documents.shingles
     firsts = np.flatnonzero((documents.first_equal == np.arange(len(documents))) & (np.diff(starts) > 0))
     if len(firsts) < FEW_DOCUMENTS:

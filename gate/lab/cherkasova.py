@@ -62,7 +62,7 @@ PAPER_TABLE_2 = (
 
 
 class CherkasovaOptions(ExperimentOptions, frozen=True, kw_only=True):
-    """What is edited, and by which windows and samples it is looked at."""
+    """What is edited, and by which windows and samples it is measured."""
 
     documents: Annotated[int, Meta(ge=2, description="Documents to edit, drawn from the corpus.")] = 100
     edits: Annotated[
@@ -78,7 +78,7 @@ def check(options: CherkasovaOptions) -> None:
     for name in ("edits", "windows"):
         values: tuple[int, ...] = getattr(options, name)
         if len(set(values)) < len(values):
-            raise ConfigError(f"{name}: a number stands twice; give each once")
+            raise ConfigError(f"{name}: a number is given twice; give each once")
 
 
 def using(method: str, profiles: Sequence[Profile]) -> list[Profile]:
@@ -151,7 +151,7 @@ TIMED = (("mod-n", 100), ("min-n", 100), ("bsw-n", 100), ("sketch-n", 10), ("ske
 
 
 def ends(edits: Sequence[int]) -> tuple[int, ...]:
-    """A few edits and many: the two numbers that are looked at document by document."""
+    """A few edits and many: the two numbers that are shown document by document."""
     return tuple(dict.fromkeys((min(edits, key=lambda n: abs(n - FEW_EDITS)), max(edits))))
 
 
@@ -167,7 +167,7 @@ def curve_table(
             | {"all windows, at the last": expected(of, most, window_of(profile))}
             | {"paper": PAPER_CURVES.get((label(profile), window_of(profile), most))}
         )
-    note = "All windows: what their whole sets would tell if no two of the inserted words stood near each other."
+    note = "All windows: what their whole sets would show if no two of the inserted words were near each other."
     return Table(name=name, title=title, rows=rows, note=note)
 
 
@@ -253,7 +253,7 @@ def cluster_table(pairs: Mapping[Profile, SimilarPairs]) -> Table:
                     "largest": max(sizes, default=0),
                 }
             )
-    title = "Clusters of documents that pairs from a similarity on hold together"
+    title = "Clusters of documents that pairs from a similarity on connect"
     return Table(name="clusters", title=title, rows=rows)
 
 

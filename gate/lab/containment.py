@@ -1,7 +1,7 @@
 """Parts of larger documents: how many are found by which n and how many keys, and what that costs.
 
 Runs of words are cut out of documents of the corpus and looked up among all of them, verbatim and with some words
-replaced. A part meets its whole where they share a key, and keys are stored and looked up alike: so it makes no
+replaced. A part finds its whole where they share a key, and keys are stored and looked up alike: so it makes no
 difference to what is found which of the two comes first, only to whether it is named `contained` or `contains`.
 """
 
@@ -48,7 +48,7 @@ PartKind = tuple[int, int]  # per cent of the whole, per cent of the part's word
 
 
 class ContainmentOptions(ExperimentOptions, frozen=True, kw_only=True):
-    """What is cut out, and how it is looked for."""
+    """What is cut out, and how it is looked up."""
 
     hosts: Annotated[int, Meta(ge=1, description="Documents to cut parts out of, drawn from the corpus.")] = 200
     least_words: Annotated[int, Meta(ge=20, description="Words of the shortest of them.")] = 400
@@ -74,7 +74,7 @@ def check(options: ContainmentOptions) -> None:
     for name in ("parts", "replaced", "samples", "keys"):
         values: tuple[int, ...] = getattr(options, name)
         if len(set(values)) < len(values):
-            raise ConfigError(f"{name}: a number stands twice; give each once")
+            raise ConfigError(f"{name}: a number is given twice; give each once")
 
 
 def run(corpus: Corpus, options: ContainmentOptions, progress: ProgressTracker) -> ExperimentReport:
@@ -123,10 +123,10 @@ class ContainmentScore:
     """One profile: what is stored of a document, and what became of the parts of each kind."""
 
     def __init__(self, method: Method, bodies: Sequence[bytes]) -> None:
-        kept = method.postings(bodies)
-        self.postings = len(kept) / len(bodies)
+        postings = method.postings(bodies)
+        self.postings = len(postings) / len(bodies)
         self.body_bytes = sum(map(len, bodies)) / len(bodies)
-        self.posting_bytes = posting_bytes(method, kept) / len(bodies)
+        self.posting_bytes = posting_bytes(method, postings) / len(bodies)
         self.candidate_recall: dict[PartKind, Proportion] = {}
         self.recall: dict[PartKind, Proportion] = {}
         self.named_contained: dict[PartKind, Proportion] = {}
@@ -137,9 +137,9 @@ class ContainmentScore:
         ] = {}  # called alike though not cut out of it, and how many hold the part too
 
 
-def posting_bytes(method: Method, kept: Probes) -> int:
+def posting_bytes(method: Method, postings: Probes) -> int:
     tags = method.layout.tag_bytes
-    return sum(ENTRY_BYTES + tags.get(key >> 32, 8) for key in kept.keys.tolist())
+    return sum(ENTRY_BYTES + tags.get(key >> 32, 8) for key in postings.keys.tolist())
 
 
 def measured(
@@ -164,12 +164,12 @@ def measured(
         score.candidates[kind] = len(left) / len(parts)
         others = np.flatnonzero(alike & ~own).tolist()
         least = (PROFILE.containment or 1.0) - SLACK
-        true = [held(parts[right[i] - len(wholes)], texts[left[i]]) >= least for i in others]
+        true = [contained_share(parts[right[i] - len(wholes)], texts[left[i]]) >= least for i in others]
         score.other_matches[kind] = Proportion(sum(true), len(others))
     return score
 
 
-def held(part: str, whole: str) -> float:
+def contained_share(part: str, whole: str) -> float:
     """The share of the part's 3-word shingles that the whole has."""
     own, others = (set(zip(found, found[1:], found[2:])) for found in (words_of(part), words_of(whole)))
     return len(own & others) / max(len(own), 1)
@@ -268,7 +268,7 @@ def notes(texts: Sequence[str], hosts: Sequence[int], found: Mapping[Profile, Co
         f"signature has {PROFILE.min_features} fingerprints or more.",
         "The expected number of keys that a part shares with its whole is its share of the whole times the keys of the "
         "whole: with 64 keys a part of 10 % shares 6 and is missed once in 600, a part of 1 % every second time.",
-        "`standard` with the same threshold is there for comparison: it finds by resemblance, and tells containment "
+        "`standard` with the same threshold is there for comparison: it finds by resemblance, and reports containment "
         "only of what it has found.",
     ]
 

@@ -62,7 +62,7 @@ def read_json_lines(path: Path, *, name: str) -> Corpus:
 def require_unique_ids(documents: Corpus, where: str) -> Corpus:
     """The same documents, if each has an id of its own."""
     if len(set(documents.ids)) < len(documents.ids):
-        raise ConfigError(f"{where}: an id stands twice; every document needs one of its own")
+        raise ConfigError(f"{where}: an id is given twice; every document needs one of its own")
     return documents
 
 

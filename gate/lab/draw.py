@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 INCHES = (8.0, 4.5)
 DOTS_PER_INCH = 120
-# Told apart by most people who do not see all colours (Okabe and Ito), darkest first; more series change the dash.
+# Distinguishable for most who do not see all colours (Okabe and Ito), darkest first; more series change the dash.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*"
@@ -46,7 +46,7 @@ def draw_png(plot: Plot | Heatmap) -> bytes:
     FigureCanvasAgg(figure)
     out = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for it, as anywhere
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box is drawn for it
         if isinstance(plot, Heatmap):
             _grid(figure, plot)
         else:
@@ -56,7 +56,7 @@ def draw_png(plot: Plot | Heatmap) -> bytes:
 
 
 def _plain(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A name as it is, cut where it is too long: matplotlib would set what stands between dollars as a formula."""
+    """A name as it is, cut where it is too long: matplotlib would set what is between dollars as a formula."""
     shown = "".join(letter if letter.isprintable() else " " for letter in text)
     if len(shown) > longest:
         shown = shown[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
@@ -115,7 +115,7 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
             places = [x - 0.4 + width * (number + 0.5) for x in series.x]
             axes.bar(places, series.y, width=width * 0.95, **how)
         case "points" | "lines" if plot.kind == "points" or not series.line:
-            size = 4 if len(series.x) > 1 else 9  # one point stands for something that is to be seen
+            size = 4 if len(series.x) > 1 else 9  # a single point has to be seen
             axes.plot(series.x, series.y, linestyle="", marker=marker, markersize=size, alpha=0.7, **how)
         case "steps":
             axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=1.6, **how)
@@ -143,8 +143,8 @@ def _grid(figure: Figure, grid: Heatmap) -> None:
 
 
 def _write_cells(axes: Axes, grid: Heatmap) -> None:
-    told = [value for row in grid.values for value in row if value is not None]
-    low, high = min(told, default=0.0), max(told, default=1.0)
+    numbers = [value for row in grid.values for value in row if value is not None]
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     for y, row in enumerate(grid.values):
         for x, value in enumerate(row):
             if value is not None:

@@ -2,10 +2,10 @@
 
     run(corpus, options, progress) -> Report(tables, plots, notes)
 
-    corpus     documents in a fixed order, with labels where somebody has given some
+    corpus     documents in a fixed order, with labels where there are any
     options    a frozen struct of the experiment's own: fields with a default, their domain and a word of help, of which
                the command line makes its flags; `seed` is always among them and is the only source of randomness
-    progress   `for row in progress(rows, "what is done"):` tells how far the work is
+    progress   `for row in progress(rows, "what is done"):` reports how far the work is
     report     data alone: `report.py` writes tables and text, `draw.py` draws the plots
 
 An experiment neither reads nor writes files, and draws nothing itself. It checks what only it can know of its options
@@ -43,7 +43,7 @@ class ProgressTracker(Protocol):
 
 
 def no_progress(items: Sequence[T], what: str) -> Iterator[T]:
-    """The progress that nobody looks at."""
+    """Progress that is not shown."""
     return iter(items)
 
 
@@ -145,8 +145,8 @@ class Experiment:
         """Refuse a corpus that the experiment can say nothing about."""
         count, least = len(corpus), self.min_documents
         if count < least:
-            held = "is empty" if not count else f"has {count:,} document{'s' if count > 1 else ''}"
-            raise ConfigError(f"corpus: {corpus.name} {held}; {self.name} needs {least:,} or more")
+            contents = "is empty" if not count else f"has {count:,} document{'s' if count > 1 else ''}"
+            raise ConfigError(f"corpus: {corpus.name} {contents}; {self.name} needs {least:,} or more")
         if self.needs_labels and not corpus.labels:
             raise ConfigError(
                 f"labels: {self.name} compares with known truth, and {corpus.name} has none; give a file by --labels "

@@ -24,13 +24,13 @@ RADIUS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerLibrary:
-    """`meet(texts)` yields, for each text, the numbers of the earlier texts that are called like it."""
+    """`find_matches(texts)` yields, for each text, the numbers of the earlier texts that are called like it."""
 
     name: str
     package: str
     how: str
     body_bytes: int
-    meet: Callable[[Iterable[str]], Iterator[Sequence[int]]]
+    find_matches: Callable[[Iterable[str]], Iterator[Sequence[int]]]
 
     @property
     def installed(self) -> bool:
@@ -38,13 +38,15 @@ class PeerLibrary:
 
 
 def judged(documents: Corpus, peer: PeerLibrary, texts: Iterable[str]) -> JudgedPairs:
-    """What a peer calls alike; signing and finding cannot be told apart."""
+    """What a peer calls alike; signing and finding are measured together."""
     begun = process_time()
-    found = list(peer.meet(texts))
+    found = list(peer.find_matches(texts))
     took = process_time() - begun
     right = np.repeat(np.arange(len(documents)), [len(one) for one in found])
     left = np.array([number for one in found for number in one], np.int64)
-    return JudgedPairs(left=left, right=right, yes=np.ones(len(left), np.bool_), bodies=(), signing=took, finding=0.0)
+    return JudgedPairs(
+        left=left, right=right, is_match=np.ones(len(left), np.bool_), bodies=(), signing=took, finding=0.0
+    )
 
 
 def _shingles(text: str) -> list[str]:
@@ -128,34 +130,34 @@ PEERS = (
         package="datasketch",
         how=f"MinHashLSH, {PERMUTATIONS} values, threshold {THRESHOLD}",
         body_bytes=8 * PERMUTATIONS,
-        meet=_datasketch,
+        find_matches=_datasketch,
     ),
     PeerLibrary(
         name="rensa",
         package="rensa",
         how=f"RMinHashLSH, {PERMUTATIONS} values, 32 bands, threshold {THRESHOLD}",
         body_bytes=4 * PERMUTATIONS,
-        meet=_rensa,
+        find_matches=_rensa,
     ),
     PeerLibrary(
         name="gaoya, MinHash",
         package="gaoya",
         how=f"MinHashStringIndex, 32 bands of 4, threshold {THRESHOLD}",
         body_bytes=4 * 128,
-        meet=_gaoya_minhash,
+        find_matches=_gaoya_minhash,
     ),
     PeerLibrary(
         name="gaoya, SimHash",
         package="gaoya",
         how=f"SimHashStringIndex, within {RADIUS} bits",
         body_bytes=8,
-        meet=_gaoya_simhash,
+        find_matches=_gaoya_simhash,
     ),
     PeerLibrary(
         name="simhash",
         package="simhash",
         how=f"SimhashIndex, within {RADIUS} bits",
         body_bytes=8,
-        meet=_simhash,
+        find_matches=_simhash,
     ),
 )

@@ -1,6 +1,6 @@
-"""Controlled edits of somebody's own documents: copies whose distance from their originals is chosen.
+"""Controlled edits of the documents of a corpus: copies whose distance from their originals is chosen.
 
-A text is cut into pieces, each a word with whatever follows it up to the next one, so that an edited copy keeps the
+A text is cut into pieces, each a word with all that follows it up to the next one, so that an edited copy keeps the
 lines and the punctuation of its original. Letters of scripts without spaces are words of their own, as in the
 tokenizers that documents are signed by. All randomness comes in by the generator.
 """
@@ -34,7 +34,7 @@ class Edit(StrEnum):
 
 
 def pieces(text: str) -> list[str]:
-    """The words of a text, each with what follows it; what stands before the first word goes with it."""
+    """The words of a text, each with what follows it; what precedes the first word goes with it."""
     found = _PIECE.findall(text)
     if found:
         found[0] = text[: len(text) - sum(map(len, found))] + found[0]
@@ -42,7 +42,7 @@ def pieces(text: str) -> list[str]:
 
 
 def vocabulary(texts: Sequence[str], rng: np.random.Generator, *, documents: int = 200) -> list[str]:
-    """Words to insert: those of some of the documents, as often as they stand there."""
+    """Words to insert: those of some of the documents, as often as they occur there."""
     picked = rng.permutation(len(texts))[:documents]
     return [re.sub(r"\W+", "", word) + " " for number in picked.tolist() for word in pieces(texts[number])]
 
@@ -129,7 +129,7 @@ def add_copies(documents: Corpus, copies: int, rng: np.random.Generator, levels:
 
 
 def longer(text: str, share: float, rng: np.random.Generator) -> str:
-    """A copy in which a passage of the text itself, of a share of its words, stands once more at another place."""
+    """A copy in which a passage of the text itself, of a share of its words, is repeated at another place."""
     own = pieces(text)
     size = min(max(1, round(share * len(own))), len(own))
     begin, place = int(rng.integers(0, len(own) - size + 1)), int(rng.integers(0, len(own) + 1))

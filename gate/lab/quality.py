@@ -160,7 +160,7 @@ def cost(profile: Profile, found: JudgedPairs, documents: int) -> Row:
 
 
 def peer_cost(peer: peers.PeerLibrary, found: JudgedPairs, documents: int) -> Row:
-    """What its index takes cannot be told from outside, nor what part of the time was signing."""
+    """What its index takes cannot be measured from outside, nor what part of the time was signing."""
     return {
         "how": peer.how,
         "signature, bytes": peer.body_bytes,
@@ -184,14 +184,14 @@ def corpus_table(corpus: Corpus, documents: Corpus, *, planted: bool) -> Table:
 
 
 def labelled(documents: Corpus, found: JudgedPairs) -> Proportion:
-    """How many of the pairs that somebody says are alike, without saying how much, are called so."""
+    """How many of the pairs that are labelled alike, without a degree, are called so."""
     number = {name: i for i, name in enumerate(documents.ids)}
     stated = {
         (min(number[one.a], number[one.b]), max(number[one.a], number[one.b]))
         for one in documents.labels
         if one.jaccard is None and one.a in number and one.b in number
     }
-    called = set(zip(found.left[found.yes].tolist(), found.right[found.yes].tolist(), strict=True))
+    called = set(zip(found.left[found.is_match].tolist(), found.right[found.is_match].tolist(), strict=True))
     return Proportion(len(stated & called), len(stated))
 
 
@@ -204,7 +204,7 @@ def method_table(
             {
                 "method": name,
                 "how": costs[name]["how"],
-                **{f"recall J {band}": score.called[band] for band in BANDS},
+                **{f"recall J {band}": score.match_recall[band] for band in BANDS},
                 **({"labelled pairs": known[name]} if known[name].total else {}),
                 "precision": score.precise,
                 "false pairs": score.precise.total - score.precise.count,
@@ -228,18 +228,18 @@ def recall_table(scores: dict[str, PairScores]) -> Table:
     rows: list[Row] = [
         {"method": name, "stage": stage, **{band: found[band] for band in (EQUAL, *BANDS)}}
         for name, score in scores.items()
-        for stage, found in (("candidates", score.met), ("alike", score.called))
+        for stage, found in (("candidates", score.candidate_recall), ("alike", score.match_recall))
     ]
-    return Table(name="recall", title="Recall by band of J: brought together, and called alike", rows=rows)
+    return Table(name="recall", title="Recall by band of J: candidates, and called alike", rows=rows)
 
 
 def recall_plot(scores: dict[str, PairScores]) -> Plot:
     bands = list(BANDS)[::-1]
     series = []
     for name, score in scores.items():
-        shares = [(float(i), score.called[band].share) for i, band in enumerate(bands)]
-        told = [(x, share) for x, share in shares if share is not None]
-        series.append(Series(label=name, x=[x for x, _ in told], y=[y for _, y in told]))
+        shares = [(float(i), score.match_recall[band].share) for i, band in enumerate(bands)]
+        points = [(x, share) for x, share in shares if share is not None]
+        series.append(Series(label=name, x=[x for x, _ in points], y=[y for _, y in points]))
     return Plot(
         name="recall",
         title="Recall of what is called alike, by resemblance",
@@ -325,8 +325,8 @@ class FingerprintDistances:
         ]
         true = sum((own[:SHOWN_RADII] for band, own in below.items() if band != UNRELATED), np.zeros(SHOWN_RADII))
         called = true + below[UNRELATED][:SHOWN_RADII]
-        told = np.flatnonzero(called)
-        series.append(Series(label="precision", x=told.tolist(), y=(true[told] / called[told]).tolist()))
+        distances = np.flatnonzero(called)
+        series.append(Series(label="precision", x=distances.tolist(), y=(true[distances] / called[distances]).tolist()))
         return Plot(
             name=f"k-{self.slug}",
             title=f"The k curve: recall and precision of a radius of k bits ({self.name})",

@@ -39,7 +39,7 @@ figure { margin: 1rem 0; } img { max-width: 100%; height: auto; border: 1px soli
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportHeader:
-    """What the head of a report tells: the experiment, the corpus, and by which options it was made."""
+    """The head of a report: the experiment, the corpus, and by which options it was made."""
 
     experiment: Experiment
     corpus: str
@@ -56,7 +56,7 @@ class ReportHeader:
 
 def write_report(report: ExperimentReport, about: ReportHeader, folder: Path) -> list[Path]:
     """Write everything; the paths that were written, the page first."""
-    from gate.lab import draw  # drawing takes a second to load, which only whoever draws should wait
+    from gate.lab import draw  # drawing takes a second to load, for which only a report with plots should wait
 
     pictures = {plot.name: draw.draw_png(plot) for plot in report.plots}
     files = {PAGE: render_page(report, about, pictures).encode(), TEXT: render_markdown(report, about).encode()}
@@ -74,7 +74,7 @@ def write_report(report: ExperimentReport, about: ReportHeader, folder: Path) ->
 
 
 def create_folder(folder: Path) -> None:
-    """Before any work: whoever has waited for minutes should not learn then that there is no place to write to."""
+    """Before any work: a run of minutes should not fail at the end for want of a place to write to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
@@ -165,25 +165,25 @@ def numeric(table: Table, column: str) -> bool:
 
 def render_page(report: ExperimentReport, about: ReportHeader, pictures: Mapping[str, bytes]) -> str:
     """One page that needs nothing else."""
-    told = html.escape
+    escaped = html.escape
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{told(about.experiment.title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{told(about.experiment.title)}</h1>",
-        *(f'<p class="about">{told(line)}</p>' for line in about.lines),
+        f"<title>{escaped(about.experiment.title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escaped(about.experiment.title)}</h1>",
+        *(f'<p class="about">{escaped(line)}</p>' for line in about.lines),
     ]
     if report.notes:
-        parts.append("<ul>" + "".join(f"<li>{told(note)}</li>" for note in report.notes) + "</ul>")
+        parts.append("<ul>" + "".join(f"<li>{escaped(note)}</li>" for note in report.notes) + "</ul>")
     for plot in report.plots:
         picture = base64.b64encode(pictures[plot.name]).decode()
-        parts.append(f"<h2>{told(plot.title)}</h2>")
-        parts += [f'<p class="note">{told(plot.note)}</p>'] if plot.note else []
-        parts.append(f'<figure><img alt="{told(plot.title)}" src="data:image/png;base64,{picture}"></figure>')
+        parts.append(f"<h2>{escaped(plot.title)}</h2>")
+        parts += [f'<p class="note">{escaped(plot.note)}</p>'] if plot.note else []
+        parts.append(f'<figure><img alt="{escaped(plot.title)}" src="data:image/png;base64,{picture}"></figure>')
     for table in report.tables:
-        parts.append(f"<h2>{told(table.title)}</h2>")
-        parts += [f'<p class="note">{told(table.note)}</p>'] if table.note else []
+        parts.append(f"<h2>{escaped(table.title)}</h2>")
+        parts += [f'<p class="note">{escaped(table.note)}</p>'] if table.note else []
         parts.append(_html_table(table))
     parts.append("</body></html>")
     return "\n".join(parts) + "\n"

@@ -91,7 +91,7 @@ def run(corpus: Corpus, options: Roth2011Options, progress: ProgressTracker) -> 
     )
 
 
-# Which documents belong together
+# Which documents belong to one work
 
 
 def drawn(corpus: Corpus, most: int, rng: np.random.Generator) -> Corpus:
@@ -144,7 +144,7 @@ def notes(
     planted: bool,
 ) -> list[str]:
     sums = [hit for one, hit in hits.items() if one.method in (1, 3, 11)]
-    strangers = float(np.mean([hit[~zones].mean() for hit in sums])) if (~zones).any() else 0.0
+    unrelated = float(np.mean([hit[~zones].mean() for hit in sums])) if (~zones).any() else 0.0
     chance = (atan(1.0 + within) - atan(1.0 - within)) / pi  # that a Cauchy variable lies between
     best, above = max(score.value for score in scores.values()), sum(score.value > 1.0 for score in scores.values())
     said = [
@@ -152,12 +152,12 @@ def notes(
         f"{best:.2f}. The paper has {paper.ABOVE_ONE} of {paper.COMBINATIONS} and 3.50 (method 43B, k = 40). It counts "
         "16 more, all of 14 x 3 x 4 x 4, although method 13 does not work on characters.",
         "Java's hashes have a sign, so a sum of them (methods 1, 3, 11) is a random walk. It says little of how long a "
-        f"document is, and the sums of two works are similar in {strangers:.1%} of the cases here; of two independent "
+        f"document is, and the sums of two works are similar in {unrelated:.1%} of the cases here; of two independent "
         f"normal numbers that would be {chance:.1%}. Sums of extremes (5, 7, 9) grow with the length instead, and any "
         "two documents of about one length are similar; a hash of a sketch is near another by chance alone.",
         "The best of hundreds of combinations on a dozen documents is then largely a matter of luck, and another one "
         "on other texts. That is where our numbers differ from the paper's, and why: its editions of the texts are not "
-        "ours, and whatever differs in them moves a sum by a random amount.",
+        "ours, and any difference in them moves a sum by a random amount.",
         "The super shingle is made of k-grams that do not overlap; white space is left out of the sequence of "
         "characters, as Figure 1 shows it; the 400 lowest and highest hashes count repeated ones.",
     ]

@@ -1,4 +1,4 @@
-"""What Roth 2011 tells in its tables, for comparison with what is measured here."""
+"""What Roth 2011 reports in its tables, for comparison with what is measured here."""
 
 from __future__ import annotations
 

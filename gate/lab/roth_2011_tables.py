@@ -13,7 +13,7 @@ from gate.lab.experiment import Plot, Proportion, Row, Series, Table
 from gate.lab.roth_2011_scores import NAMES, OFFSETS, Combination, Flags, ZoneScore, work_of
 from gate.lab.truth import Corpus
 
-LARGEST_ZONE = 12  # documents; a larger matrix says nothing to anybody
+LARGEST_ZONE = 12  # documents; a larger matrix cannot be read
 
 
 def zones_shown(documents: Corpus) -> list[list[int]]:
@@ -53,17 +53,19 @@ def paper_tables(
         ]
         yield Table(name=f"expected_{number}", title=f"What is expected: {zone} (Table {number})", rows=rows)
     rows = []
-    for told in paper.TOP:
-        tokenizer = next(tokenizer for tokenizer, offset in OFFSETS.items() if 0 < told.method - offset <= 14)
-        one = Combination(told.method - OFFSETS[tokenizer], tokenizer, told.variation, told.gram, told.window)
+    for reported in paper.TOP:
+        tokenizer = next(tokenizer for tokenizer, offset in OFFSETS.items() if 0 < reported.method - offset <= 14)
+        one = Combination(
+            reported.method - OFFSETS[tokenizer], tokenizer, reported.variation, reported.gram, reported.window
+        )
         if one in scores:
             ours, cells = scores[one], list(_cells(hits[one], place))
-            theirs = [c == "1" for lines in told.zones.values() for line in lines for c in line]
+            theirs = [c == "1" for lines in reported.zones.values() for line in lines for c in line]
             expected = [c in paper.SIMILAR for rows_ in paper.EXPECTED.values() for line in rows_ for c in line]
             rows.append(
                 one.row
-                | {"paper: false positives": told.false_positives, "false negatives": told.false_negatives}
-                | {"score": told.score, "ours: false positives": ours.false_positives}
+                | {"paper: false positives": reported.false_positives, "false negatives": reported.false_negatives}
+                | {"score": reported.score, "ours: false positives": ours.false_positives}
                 | {"ours: false negatives": ours.false_negatives, "ours: score": ours.value}
                 | {"cells as in the paper": Proportion(sum(map(bool.__eq__, cells, theirs)), len(cells))}
                 | {"cells as expected": Proportion(sum(map(bool.__eq__, cells, expected)), len(cells))}
@@ -96,7 +98,7 @@ def frequency_table(above: Sequence[Combination]) -> Table:
         name="frequencies",
         title=f"Methods among the {len(above)} combinations with a score above 1 (Figure 3)",
         rows=rows,
-        note=f"The paper has {paper.ABOVE_ONE} of {paper.COMBINATIONS} above 1, and tells the three most frequent.",
+        note=f"The paper has {paper.ABOVE_ONE} of {paper.COMBINATIONS} above 1, and names the three most frequent.",
     )
 
 
@@ -123,14 +125,14 @@ def chance_table(hits: Mapping[Combination, Flags], zones: Flags) -> Table:
         name="chance",
         title="How often documents are similar, over all tokenizers, variations and runs",
         rows=rows,
-        note="Each document with every other. A method that tells works apart has much in the first column and little "
+        note="Each document with every other. A method that separates works has much in the first column and little "
         "in the second.",
     )
 
 
 def frequency_plot(above: Sequence[Combination]) -> Plot:
     counts = Counter(one.method for one in above)
-    told = [float(paper.FREQUENCIES.get(n, 0)) for n in range(1, 15)]
+    reported = [float(paper.FREQUENCIES.get(n, 0)) for n in range(1, 15)]
     places = [float(n) for n in range(14)]
     return Plot(
         name="frequencies",
@@ -141,7 +143,7 @@ def frequency_plot(above: Sequence[Combination]) -> Plot:
         ticks=[str(n) for n in range(1, 15)],
         series=[
             Series(label="here", x=places, y=[float(counts[n]) for n in range(1, 15)]),
-            Series(label="paper, as far as told", x=places, y=told),
+            Series(label="paper, as far as reported", x=places, y=reported),
         ],
     )
 

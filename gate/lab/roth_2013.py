@@ -170,8 +170,8 @@ def similarity(apart: Distances) -> NDArray[np.float64]:
     return agreeing
 
 
-def told(variant: Variant) -> list[float]:
-    """What the paper tells of a variant."""
+def paper_values(variant: Variant) -> list[float]:
+    """The values that the paper reports of a variant."""
     return [value for (_, name), value in PAPER.items() if name == variant[0]]
 
 
@@ -187,8 +187,8 @@ def variant_table(made: Sequence[Variant], apart: Distances, radius: int) -> Tab
                 "mean similarity": float(similarity(own).mean()),
                 "lowest": float(similarity(own).min()),
                 "highest": float(similarity(own).max()),
-                "paper, from": min(told(variant), default=None),
-                "paper, to": max(told(variant), default=None),
+                "paper, from": min(paper_values(variant), default=None),
+                "paper, to": max(paper_values(variant), default=None),
             }
         )
     return Table(
@@ -323,7 +323,7 @@ def notes(least: float, radius: int, apart: Distances, made: Sequence[Variant]) 
     """What was done, and where it differs from the paper."""
     means = {}
     for way in (SCATTERED, PASSAGE):
-        columns = [column for column, variant in enumerate(made) if variant[1] == way and told(variant)]
+        columns = [column for column, variant in enumerate(made) if variant[1] == way and paper_values(variant)]
         if columns:
             means[way] = float(similarity(apart[:, columns]).mean())
     said = [f"Similar is what agrees in {least:.0%} of {BITS} bits or more: {radius} bits may differ."]

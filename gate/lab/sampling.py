@@ -35,7 +35,7 @@ SimilarityCurves = Mapping[
 
 
 def tried(method: str, n: int, *, window: int = 20, plain: bool = False) -> Profile:
-    """An algorithm without the limits that make it practical: all that is sampled is kept, and all of it are keys."""
+    """An algorithm without the limits that make it practical: the whole sample is kept, and all of it are keys."""
     return Profile(
         name="tried",
         tokenizer="characters",
@@ -148,7 +148,7 @@ def mean(values: Floats) -> float:
 
 
 def expected(of: EditedVersions, n: int, window: int) -> float:
-    """The mean similarity if every inserted word changes the windows that lie across its place and no two words stand
+    """The mean similarity if every inserted word changes the windows that lie across its place and no two words are
     near each other: of S windows n (w - 1) are lost and n (w + 1) are new."""
     lost, new = n * (window - 1.0), n * (window + 1.0)
     return float(np.mean(np.clip((of.sizes - lost) / (of.sizes + new), 0.0, 1.0)))
@@ -164,8 +164,8 @@ class SimilarPairs:
     total: int  # pairs of the batches
 
     def from_(self, least: float) -> SimilarPairs:
-        kept = self.similarity >= least
-        return SimilarPairs(self.left[kept], self.right[kept], self.similarity[kept], self.total)
+        enough = self.similarity >= least
+        return SimilarPairs(self.left[enough], self.right[enough], self.similarity[enough], self.total)
 
     @property
     def names(self) -> set[tuple[int, int]]:
@@ -181,8 +181,8 @@ def likely(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> Si
     )
     parts = [measures.resemblance for measures in compared(method, bodies, left, right)]
     found = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
-    kept = (found > 0) & (found >= least)
-    return SimilarPairs(left[kept], right[kept], found[kept], len(bodies) * (len(bodies) - 1) // 2)
+    enough = (found > 0) & (found >= least)
+    return SimilarPairs(left[enough], right[enough], found[enough], len(bodies) * (len(bodies) - 1) // 2)
 
 
 def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
@@ -197,8 +197,8 @@ def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
     for i, own in enumerate(sets):
         first = np.searchsorted(ordered, own)
         counts = np.searchsorted(ordered, own, side="right") - first
-        met = owners[np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
-        times = np.bincount(met[met < i], minlength=i)[:i]
+        sharing = owners[np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+        times = np.bincount(sharing[sharing < i], minlength=i)[:i]
         found = np.flatnonzero(times >= np.maximum(least * np.maximum(sizes[:i], sizes[i]), 1))
         lefts.append(found)
         rights.append(np.full(found.size, i))
@@ -207,7 +207,7 @@ def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
 
 
 def clusters(pairs: SimilarPairs) -> list[int]:
-    """Sizes of the groups that pairs hold together, over however many others, the largest first."""
+    """Sizes of the groups that pairs connect, over any number of others, the largest first."""
     leader: dict[int, int] = {}
 
     def lead(i: int) -> int:

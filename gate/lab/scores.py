@@ -1,7 +1,7 @@
 """What a profile finds, scored against the truth, over all pairs of a set.
 
 Pairs are counted among the first documents of each group of equal ones, as in the label files; otherwise a page that
-stands in a set twenty times would outweigh everything else. What becomes of equal ones is counted apart.
+occurs twenty times in a set would outweigh everything else. Equal documents are counted separately.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gate.core.profile import Profile
 from gate.core.shingles import Features, features
 from gate.core.text import Texts, normalise
 from gate.lab.experiment import Proportion
-from gate.lab.truth import GRAM, LEAST, Corpus, Floats, Ints, words
+from gate.lab.truth import GRAM, LEAST, Corpus, DocumentPairs, Floats, Ints, words
 from gate.limits import Limits
 from gate.model import CheckIn
 from gate.pipeline import batches
@@ -46,39 +46,27 @@ class PairScores:
     """One profile on one set, over all pairs."""
 
     documents: int
-    met: dict[str, Proportion]  # by band: pairs that the index brings together
-    called: dict[str, Proportion]  # by band: pairs that are called alike
+    candidate_recall: dict[str, Proportion]  # by band: pairs that are candidates in the index
+    match_recall: dict[str, Proportion]  # by band: pairs that are called alike
     candidates: int
-    strangers: int  # candidates with J < .5
+    false_candidates: int  # candidates with J < .5
     precise: Proportion  # pairs called alike with J >= .5
     strict: Proportion  # pairs called alike with J >= the threshold less SLACK
-    # By band: the recall of `met` that the plan expects of these very pairs.
+    # By band: the recall of candidates that the plan expects of these very pairs.
     planned: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPairs:
-    """All pairs that were brought together, the earlier document on the left, and which were called alike; what it
-    took is in seconds of the processor."""
+    """All pairs of candidates, the earlier document on the left, and which were called alike; times are seconds of the
+    processor."""
 
     left: Ints
     right: Ints
-    yes: Flags
+    is_match: Flags
     bodies: Sequence[bytes]  # none of a method that is not the gate's own
     signing: float
     finding: float
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPairs:
-    """The pairs that a method brings together, first documents only, and the truth about them."""
-
-    left: Ints
-    right: Ints
-    jaccard: Floats
-
-    def only(self, keep: Flags) -> DocumentPairs:
-        return DocumentPairs(self.left[keep], self.right[keep], self.jaccard[keep])
 
 
 def normalise_in_batches(texts: Sequence[str]) -> Iterator[Texts]:
@@ -103,10 +91,10 @@ def sign(method: Method, texts: Sequence[str]) -> list[bytes]:
 
 
 def find_candidates(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints]:
-    """All pairs that the index would bring together, the earlier document on the left."""
-    kept = method.postings(bodies)
-    order = np.argsort(kept.keys, kind="stable")
-    keys, owners, tags = kept.keys[order], kept.rows[order], kept.tags[order]
+    """All pairs of candidates that the index would give, the earlier document on the left."""
+    postings = method.postings(bodies)
+    order = np.argsort(postings.keys, kind="stable")
+    keys, owners, tags = postings.keys[order], postings.rows[order], postings.tags[order]
     codes = [np.empty(0, np.int64)]
     for begin in range(0, len(bodies), _ROWS):
         probes = method.probes(bodies[begin : begin + _ROWS])
@@ -153,7 +141,7 @@ def count_by_band(jaccards: Floats) -> dict[str, int]:
 
 
 def judged(documents: Corpus, profile: Profile) -> JudgedPairs:
-    """Bring together and compare all pairs of a set, as the gate would."""
+    """Find the candidates of all documents of a set and compare them, as the gate would."""
     begun = process_time()
     method = method_of(profile)
     bodies = sign(method, documents.texts)
@@ -163,7 +151,7 @@ def judged(documents: Corpus, profile: Profile) -> JudgedPairs:
     return JudgedPairs(
         left=left,
         right=right,
-        yes=np.concatenate([*verdicts, np.empty(0, np.bool_)]),
+        is_match=np.concatenate([*verdicts, np.empty(0, np.bool_)]),
         bodies=bodies,
         signing=signed - begun,
         finding=process_time() - signed,
@@ -172,23 +160,24 @@ def judged(documents: Corpus, profile: Profile) -> JudgedPairs:
 
 def scored(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) -> PairScores:
     """What was found, against the truth."""
-    left, right, yes = found.left, found.right, found.yes
+    left, right = found.left, found.right
     among = firsts(documents, left, right)
-    of = documents.known if least >= LEAST else documents.jaccard
-    met = DocumentPairs(left[among], right[among], of(left[among], right[among]))
-    called = met.only(yes[among])
+    true_jaccard = documents.known if least >= LEAST else documents.jaccard
+    candidates = DocumentPairs(left[among], right[among], true_jaccard(left[among], right[among]))
+    matches = candidates.only(found.is_match[among])
     copies = np.flatnonzero(documents.first_equal != np.arange(len(documents)))
     equal = documents.first_equal[copies] + copies * len(documents)
     joined = left + right * len(documents)
     return PairScores(
         documents=int((documents.first_equal == np.arange(len(documents))).sum()),
-        met=recall_by_band(documents, met) | {EQUAL: Proportion(int(np.isin(equal, joined).sum()), len(copies))},
-        called=recall_by_band(documents, called)
-        | {EQUAL: Proportion(int(np.isin(equal, joined[yes]).sum()), len(copies))},
-        candidates=len(met.left),
-        strangers=int((met.jaccard < LEAST).sum()),
-        precise=Proportion(int((called.jaccard >= LEAST).sum()), len(called.left)),
-        strict=Proportion(int((called.jaccard >= least).sum()), len(called.left)),
+        candidate_recall=recall_by_band(documents, candidates)
+        | {EQUAL: Proportion(int(np.isin(equal, joined).sum()), len(copies))},
+        match_recall=recall_by_band(documents, matches)
+        | {EQUAL: Proportion(int(np.isin(equal, joined[found.is_match]).sum()), len(copies))},
+        candidates=len(candidates),
+        false_candidates=int((candidates.jaccard < LEAST).sum()),
+        precise=Proportion(int((matches.jaccard >= LEAST).sum()), len(matches)),
+        strict=Proportion(int((matches.jaccard >= least).sum()), len(matches)),
     )
 
 

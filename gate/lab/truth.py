@@ -5,7 +5,7 @@ that is largely of scripts without spaces, each of their letters is a word. Noth
 are numbered, a shingle is three numbers, and every pair with J >= .5 is found by a join that is exact. It rests on one
 thing: order all shingles from the rarest to the commonest. If J >= t, then the first n - ceil(t n) + 1 shingles of the
 smaller set (of n) and as many of the other hold one in common, since otherwise more than (1 - t) n of the smaller
-set's would be missing in the other. Rare shingles meet seldom, so few pairs are counted.
+set's would be missing in the other. Few documents share a rare shingle, so few pairs are counted.
 """
 
 from __future__ import annotations
@@ -45,9 +45,12 @@ class DocumentPairs:
     def __len__(self) -> int:
         return len(self.left)
 
+    def only(self, keep: NDArray[np.bool_]) -> DocumentPairs:
+        return DocumentPairs(self.left[keep], self.right[keep], self.jaccard[keep])
+
 
 class PairLabel(NamedTuple):
-    """What somebody says of two documents, by their ids; a J that is not stated is None."""
+    """A label of two documents, by their ids; a J that is not stated is None."""
 
     a: str
     b: str
@@ -115,10 +118,10 @@ class Corpus:
             begin = np.searchsorted(flat, prefix[i])
             counts = np.searchsorted(flat, prefix[i], side="right") - begin
             begin, counts = begin[counts > 1], counts[counts > 1]
-            met = owners[np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
-            met = np.unique(met[met < i])
-            fits = np.minimum(sizes[met], sizes[i]) >= LEAST * np.maximum(sizes[met], sizes[i])
-            lefts.append(met[fits])
+            sharing = owners[np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+            sharing = np.unique(sharing[sharing < i])
+            fits = np.minimum(sizes[sharing], sizes[i]) >= LEAST * np.maximum(sizes[sharing], sizes[i])
+            lefts.append(sharing[fits])
             rights.append(np.full(fits.sum(), i))
         left, right = (np.concatenate([*side, np.empty(0, np.int64)]) for side in (lefts, rights))
         jaccard = self.jaccard(left, right)

@@ -1,4 +1,4 @@
-"""Choose a profile for somebody's own documents: plant edits in a sample, measure a grid of profiles, take the cheapest
+"""Choose a profile for a corpus: plant edits in a sample, measure a grid of profiles, take the cheapest
 that finds enough and errs seldom enough, and measure that one again on other edits."""
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from gate.lab.experiment import (
 )
 from gate.lab.planting import FEW_WORDS, add_copies
 from gate.lab.quality import sampled
-from gate.lab.scores import DocumentPairs, firsts, judged
-from gate.lab.truth import LEAST, Corpus
-from gate.lab.tune_grid import WIDTH, ProfileTrial, TuningGoal, looks, measure, sure
+from gate.lab.scores import firsts, judged
+from gate.lab.truth import LEAST, Corpus, DocumentPairs
+from gate.lab.tune_grid import WIDTH, ProfileTrial, TuningGoal, feature_profiles, measure, sure
 
 Budget = Literal["balanced", "candidates", "bytes", "docs/s"]
 OFFSETS = (0.0, 0.02, 0.04, 0.06, 0.08, -0.1, -0.2, 0.12)  # of J of the planted copies from what is asked for
@@ -86,10 +86,10 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
     copies = max(len(sample), options.copies)
     trial, proof = [add_copies(sample, copies, rng, levels) for _ in progress(("trial", "proof"), "planting edits")]
     if problem := too_few(trial, wanted):
-        raise ConfigError(problem, *wary.told)
+        raise ConfigError(problem, *wary.warnings)
     tried: list[ProfileTrial] = []
-    for look in progress(looks(wary.spaceless), "measuring profiles"):
-        tried += measure(trial, look, wanted)
+    for features in progress(feature_profiles(wary.spaceless), "measuring profiles"):
+        tried += measure(trial, features, wanted)
     fit = ranked(tried, wanted, options.budget)
     best, again, reached = choose(tried, fit, proof, wanted, progress)
     profile = replace(best.profile, name=options.name)
@@ -100,7 +100,7 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
         profile=profile,
         reached=reached,
         reasons=reasons,
-        cautions=wary.told,
+        cautions=wary.warnings,
         curve=curves["chosen"],
         report=ExperimentReport(
             tables=[
@@ -109,7 +109,7 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
                 tried_table(fit, wanted),
             ],
             plots=[curve_plot(curves, wanted), price_plot(fit, best, wanted)],
-            notes=[*reasons, *(f"Beware: {one}." for one in wary.told)],
+            notes=[*reasons, *(f"Beware: {one}." for one in wary.warnings)],
         ),
     )
 
@@ -120,14 +120,14 @@ def check(options: TuneOptions) -> None:
 
 
 def too_few(trial: Corpus, wanted: TuningGoal) -> str:
-    """Whether too few copies are as much alike as is asked for to tell anything."""
+    """Whether too few copies are as much alike as is asked for to measure anything."""
     jaccard = trial.pairs.jaccard
     enough = int(((jaccard >= wanted.at) & (jaccard < wanted.at + WIDTH)).sum())
     if enough >= ENOUGH:
         return ""
     return (
         f"corpus: only {enough} copies with J from {wanted.at:g} to {wanted.at + WIDTH:g} could be made of "
-        f"{trial.name}, and {ENOUGH} are needed to tell anything; give more documents of {FEW_WORDS} words or more"
+        f"{trial.name}, and {ENOUGH} are needed to measure anything; give more documents of {FEW_WORDS} words or more"
     )
 
 
@@ -181,7 +181,7 @@ def prove(documents: Corpus, profile: Profile, wanted: TuningGoal) -> HeldOutSco
 
 def called_by(documents: Corpus, profile: Profile) -> DocumentPairs:
     found = judged(documents, profile)
-    among = firsts(documents, found.left, found.right) & found.yes
+    among = firsts(documents, found.left, found.right) & found.is_match
     left, right = found.left[among], found.right[among]
     return DocumentPairs(left, right, documents.known(left, right))
 
@@ -206,44 +206,44 @@ def because(
 ) -> list[str]:
     fit = sum(one.reaches(wanted) for one in tried)
     upper = min(wanted.at + WIDTH, 1.0)
-    said = [
+    sentences = [
         f"Asked for: recall {wanted.recall:g} of pairs with J from {wanted.at:g} to {upper:g}, precision "
         f"{wanted.precision:g}."
     ]
     if reached:
         least = {"balanced": "bytes x candidates x time", "docs/s": "time"}.get(budget, budget)
-        said.append(
+        sentences.append(
             f"{len(tried)} profiles were measured and {fit} reached that, with nine chances in ten that chance did not "
             f"help; of those that reach it on other edits too, this one takes the least {least}."
         )
     else:
-        said.append(
+        sentences.append(
             f"None of the {len(tried)} profiles reached that. This one finds most of those that are precise enough: "
             "ask for less recall, for a higher J, or for less precision."
         )
-    said.append(f"It looks at {looked(best.profile)}, and finds by {found_by(best.profile)}.")
-    said.append(
-        f"On other edits of the same documents it found {told(again.recall)} of those pairs, and "
-        f"{told(again.precision)} of all pairs that it called alike have J >= .5."
+    sentences.append(f"It looks at {describe_features(best.profile)}, and finds by {describe_method(best.profile)}.")
+    sentences.append(
+        f"On other edits of the same documents it found {format_share(again.recall)} of those pairs, and "
+        f"{format_share(again.precision)} of all pairs that it called alike have J >= .5."
     )
-    said.append(
+    sentences.append(
         f"It takes {best.size:,} bytes and {best.seconds * 1000:.2f} ms of a processor a document. Strangers that a "
         f"look-up among {wanted.size:,} documents has to compare: about {best.candidates:,.0f}."
     )
-    return said
+    return sentences
 
 
-def told(found: Proportion) -> str:
+def format_share(found: Proportion) -> str:
     return "none" if found.share is None else f"{found.share:.1%} ({found.count:,} of {found.total:,})"
 
 
-def looked(profile: Profile) -> str:
+def describe_features(profile: Profile) -> str:
     unit = {"words": "words", "soundex": "Soundex codes of words", "characters": "characters"}[profile.tokenizer]
     less = " without stop words" if profile.drop_stop_words else ""
     return f"single {unit}{less}" if profile.gram == 1 else f"{unit}{less} in runs of {profile.gram}"
 
 
-def found_by(profile: Profile) -> str:
+def describe_method(profile: Profile) -> str:
     parts = []
     method = profile.method
     if isinstance(method, Fingerprinted):
@@ -276,11 +276,11 @@ def curve_table(curves: dict[str, list[tuple[float, Proportion]]]) -> Table:
 def tried_table(fit: Sequence[ProfileTrial], wanted: TuningGoal) -> Table:
     rows: list[Row] = [
         {
-            "looks at": looked(one.profile),
-            "finds by": found_by(one.profile),
+            "looks at": describe_features(one.profile),
+            "finds by": describe_method(one.profile),
             "recall": one.recall,
             "precision": one.precision,
-            "pairs compared": one.met,
+            "pairs compared": one.compared,
             "bytes": one.size,
             f"candidates at {wanted.size:,}": one.candidates,
             "ms": one.seconds * 1000,
@@ -334,10 +334,10 @@ def written(value: object) -> str:
 
 def render_toml(tuned: TuningResult) -> str:
     """The profile as a file that --profile takes, with the reasons and the curve as comments."""
-    said = ("Chosen by `gate tune`.", *tuned.reasons, *(f"Beware: {one}." for one in tuned.cautions))
-    lines = [f"# {line}" for sentence in said for line in wrap(sentence, 100)]
+    sentences = ("Chosen by `gate tune`.", *tuned.reasons, *(f"Beware: {one}." for one in tuned.cautions))
+    lines = [f"# {line}" for sentence in sentences for line in wrap(sentence, 100)]
     lines += ["#", "# J of a pair    recall on other edits"]
-    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {told(found)}" for low, found in tuned.curve if found.total]
+    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {format_share(found)}" for low, found in tuned.curve if found.total]
     lines.append("")
     lines += [f"{name} = {written(value)}" for name, value in tuned.profile.parameters().items()]
     return "\n".join(lines) + "\n"

@@ -1,5 +1,5 @@
 """Many profiles measured on one set of documents: each way of looking at a text is signed once, and every choice of
-radius, bands, rows and threshold is then read off the pairs that are brought together."""
+radius, bands, rows and threshold is then read off the pairs of candidates."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gate.core.method_registry import method_of
 from gate.core.plan import plan
 from gate.core.profile import Profile
 from gate.lab.experiment import Proportion
-from gate.lab.scores import DocumentPairs, Flags, compared, find_candidates, firsts, sign
-from gate.lab.truth import LEAST, Corpus, Floats
+from gate.lab.scores import Flags, compared, find_candidates, firsts, sign
+from gate.lab.truth import LEAST, Corpus, DocumentPairs, Floats
 
 NAME = "tuned"
 WIDTH = 0.1  # of the band of J above `at` that recall is measured in: the hardest of the pairs that are promised
@@ -49,8 +49,8 @@ class ProfileTrial:
     profile: Profile
     recall: Proportion  # of pairs from `at` on, WIDTH wide
     precision: Proportion  # of all pairs called alike
-    met: int  # pairs that were brought together
-    candidates: float  # strangers to compare at a look-up in an index of the wanted size
+    compared: int  # pairs of candidates
+    candidates: float  # false candidates to compare at a look-up in an index of the wanted size
     size: int  # bytes a document
     seconds: float  # of the processor, a document
 
@@ -70,7 +70,7 @@ def sure(found: Proportion) -> float:
     )
 
 
-def looks(spaceless: bool) -> list[Profile]:
+def feature_profiles(spaceless: bool) -> list[Profile]:
     """Ways of looking at a text. Where letters are words, k-grams of words are short: longer ones are tried too."""
     base = Profile(name=NAME)
     found = [replace(base, gram=gram) for gram in (2, 3, 4)]
@@ -80,33 +80,33 @@ def looks(spaceless: bool) -> list[Profile]:
     return found
 
 
-def measure(documents: Corpus, look: Profile, wanted: TuningGoal) -> Iterator[ProfileTrial]:
+def measure(documents: Corpus, features: Profile, wanted: TuningGoal) -> Iterator[ProfileTrial]:
     """Every method, radius, banding and threshold over one way of looking at a text."""
     bench = GridEvaluator(documents, wanted)
-    near = {weights: bench.near(look, SimHash(radius=max(RADII), weights=weights)) for weights in WEIGHTS}
+    near = {weights: bench.near_pairs(features, SimHash(radius=max(RADII), weights=weights)) for weights in WEIGHTS}
     for weights, found in near.items():
         for radius in RADII:
-            profile = replace(look, method=SimHash(radius=radius, weights=weights), resemblance=None)
-            yield bench.tried(profile, found.only(found.measure <= radius), found.seconds)
+            profile = replace(features, method=SimHash(radius=radius, weights=weights), resemblance=None)
+            yield bench.score(profile, found.only(found.measure <= radius), found.seconds)
     for bins in BINS:
-        bodies, seconds = bench.signed(replace(look, method=MinHash(bins=bins)))
+        bodies, seconds = bench.sign(replace(features, method=MinHash(bins=bins)))
         prints = near["count"].only(near["count"].measure <= HYBRID_RADIUS)
         for bands, rows in BANDINGS:
             if bands * rows > bins:
                 continue
-            profile = replace(look, method=MinHash(bins=bins, bands=bands, rows=rows))
-            met = bench.met(profile, bodies, seconds)
-            if (best := bench.decided(profile, met)) is not None:
+            profile = replace(features, method=MinHash(bins=bins, bands=bands, rows=rows))
+            found = bench.candidates(profile, bodies, seconds)
+            if (best := bench.best_threshold(profile, found)) is not None:
                 yield best
-            both = bench.joined(profile, bodies, met, prints)
-            hybrid = replace(look, method=Hybrid(bins=bins, bands=bands, rows=rows, radius=HYBRID_RADIUS))
-            if (best := bench.decided(hybrid, both)) is not None:
+            both = bench.join(profile, bodies, found, prints)
+            hybrid = replace(features, method=Hybrid(bins=bins, bands=bands, rows=rows, radius=HYBRID_RADIUS))
+            if (best := bench.best_threshold(hybrid, both)) is not None:
                 yield best
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPairs:
-    """Pairs that are brought together, their J (0 below LEAST), what decides about them, and the seconds a document."""
+    """Pairs of candidates, their J (0 below LEAST), what decides about them, and the seconds a document."""
 
     pairs: DocumentPairs
     measure: Floats
@@ -129,13 +129,13 @@ class GridEvaluator:
         works = [documents.clusters.get(name, name) for name in documents.ids]
         self.works = np.array([numbers.setdefault(work, len(numbers)) for work in works])
 
-    def signed(self, profile: Profile) -> tuple[list[bytes], float]:
+    def sign(self, profile: Profile) -> tuple[list[bytes], float]:
         begun = process_time()
         bodies = sign(method_of(profile), self.documents.texts)
         return bodies, (process_time() - begun) / len(self.documents)
 
-    def met(self, profile: Profile, bodies: Sequence[bytes], seconds: float) -> MeasuredPairs:
-        """The pairs that the bands bring together, with the estimates of their resemblance."""
+    def candidates(self, profile: Profile, bodies: Sequence[bytes], seconds: float) -> MeasuredPairs:
+        """The pairs that share a band, with the estimates of their resemblance."""
         begun = process_time()
         method = method_of(profile)
         left, right = find_candidates(method, bodies)
@@ -143,10 +143,10 @@ class GridEvaluator:
         estimates = self._estimates(profile, bodies, pairs)
         return MeasuredPairs(pairs, estimates, seconds + (process_time() - begun) / len(self.documents))
 
-    def near(self, look: Profile, fingerprint: SimHash) -> MeasuredPairs:
+    def near_pairs(self, features: Profile, fingerprint: SimHash) -> MeasuredPairs:
         """The pairs within the radius, with their distances."""
-        profile = replace(look, method=fingerprint, resemblance=None)
-        bodies, seconds = self.signed(profile)
+        profile = replace(features, method=fingerprint, resemblance=None)
+        bodies, seconds = self.sign(profile)
         method = method_of(profile)
         begun = process_time()
         left, right = find_candidates(method, bodies)
@@ -161,48 +161,50 @@ class GridEvaluator:
         seconds += (process_time() - begun) / len(self.documents)
         return MeasuredPairs(pairs.only(near), apart[near], seconds)
 
-    def joined(
-        self, profile: Profile, bodies: Sequence[bytes], met: MeasuredPairs, prints: MeasuredPairs
+    def join(
+        self, profile: Profile, bodies: Sequence[bytes], candidates: MeasuredPairs, prints: MeasuredPairs
     ) -> MeasuredPairs:
-        """What either way brings together: those of the bands, and those of the fingerprints beyond."""
+        """The candidates of a hybrid: those of the bands, and those of the fingerprints beyond."""
         count = len(self.documents)
-        known = met.pairs.left * count + met.pairs.right
+        known = candidates.pairs.left * count + candidates.pairs.right
         more = prints.only(~np.isin(prints.pairs.left * count + prints.pairs.right, known)).pairs
-        joined = DocumentPairs(
-            np.concatenate([met.pairs.left, more.left]),
-            np.concatenate([met.pairs.right, more.right]),
-            np.concatenate([met.pairs.jaccard, more.jaccard]),
+        pairs = DocumentPairs(
+            np.concatenate([candidates.pairs.left, more.left]),
+            np.concatenate([candidates.pairs.right, more.right]),
+            np.concatenate([candidates.pairs.jaccard, more.jaccard]),
         )
-        estimates = np.concatenate([met.measure, self._estimates(profile, bodies, more)])
-        return MeasuredPairs(joined, estimates, met.seconds + prints.seconds)
+        estimates = np.concatenate([candidates.measure, self._estimates(profile, bodies, more)])
+        return MeasuredPairs(pairs, estimates, candidates.seconds + prints.seconds)
 
-    def decided(self, profile: Profile, met: MeasuredPairs) -> ProfileTrial | None:
-        """With the highest threshold that leaves enough recall; None if no threshold does."""
-        jaccard = met.pairs.jaccard
-        hard = np.sort(met.measure[(jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)])
+    def best_threshold(self, profile: Profile, candidates: MeasuredPairs) -> ProfileTrial | None:
+        """The score under the highest threshold that leaves enough recall; None if none does."""
+        jaccard = candidates.pairs.jaccard
+        hard = np.sort(candidates.measure[(jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)])
         for threshold in reversed(THRESHOLDS):
-            found = Proportion(len(hard) - int(np.searchsorted(hard, threshold)), self.hard)
-            if sure(found) >= self.wanted.recall:
+            recall = Proportion(len(hard) - int(np.searchsorted(hard, threshold)), self.hard)
+            if sure(recall) >= self.wanted.recall:
                 chosen = replace(profile, resemblance=threshold)
-                return self.tried(chosen, met.only(met.measure >= threshold), met.seconds, brought=met)
+                return self.score(
+                    chosen, candidates.only(candidates.measure >= threshold), candidates.seconds, candidates=candidates
+                )
         return None
 
-    def tried(
-        self, profile: Profile, called: MeasuredPairs, seconds: float, brought: MeasuredPairs | None = None
+    def score(
+        self, profile: Profile, called: MeasuredPairs, seconds: float, candidates: MeasuredPairs | None = None
     ) -> ProfileTrial:
         jaccard = called.pairs.jaccard
         hard = int(((jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)).sum())
-        met = (brought or called).pairs
+        pairs = (candidates or called).pairs
         expected = plan(profile, self.wanted.size)
-        # Versions of one work meet though they may have little in common; a larger index does not hold more of them.
-        strangers = (met.jaccard < LEAST) & (self.works[met.left] != self.works[met.right])
+        # Versions of one work are candidates though they may have little in common; a larger index has no more of them.
+        false_candidates = (pairs.jaccard < LEAST) & (self.works[pairs.left] != self.works[pairs.right])
         # One more than were seen: of none among a thousand pairs it does not follow that there are none in a million.
-        rate = (int(strangers.sum()) + 1) / max(self.firsts * (self.firsts - 1) / 2, 1)
+        rate = (int(false_candidates.sum()) + 1) / max(self.firsts * (self.firsts - 1) / 2, 1)
         return ProfileTrial(
             profile=profile,
             recall=Proportion(hard, self.hard),
             precision=Proportion(int((jaccard >= LEAST).sum()), len(jaccard)),
-            met=len(met.left),
+            compared=len(pairs.left),
             candidates=max(rate * self.wanted.size, expected.expected_candidates),
             size=sum(expected.bytes_per_document.values()),
             seconds=seconds,

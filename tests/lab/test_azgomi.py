@@ -30,13 +30,13 @@ def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
     for measure in ("sets", "multisets"):
         whole, exact = outcomes[measure, ""], outcomes[measure, measure]
         assert whole.alike > 0
-        assert whole.kept.saved == 0
+        assert whole.remaining.saved == 0
         assert (exact.alike, exact.lost) == (whole.alike, 0)
-        assert exact.kept.saved > whole.kept.total // 2
+        assert exact.remaining.saved > whole.remaining.total // 2
         for length in ("sets", "multisets", "weighted"):
             one = outcomes[measure, length]
             assert one.alike + one.lost == whole.alike
-        assert len(outcomes[measure, "weighted"].kept.pairs) < len(exact.kept.pairs)
+        assert len(outcomes[measure, "weighted"].remaining.pairs) < len(exact.remaining.pairs)
         assert outcomes[measure, "weighted"].lost > 0
 
 

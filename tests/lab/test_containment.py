@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import ModN
 from gate.errors import ConfigError
-from gate.lab.containment import EXPERIMENT, ContainmentOptions, held, measured, run
+from gate.lab.containment import EXPERIMENT, ContainmentOptions, contained_share, measured, run
 from gate.lab.experiment import Proportion, no_progress
 from gate.lab.truth import Corpus
 
@@ -74,6 +74,6 @@ def test_a_number_that_stands_twice_is_refused_before_any_work() -> None:
 
 
 def test_who_holds_a_part_too_is_told_by_its_words() -> None:
-    assert held("one two three four", "zero one two three four five") == 1.0
-    assert held("one two three four", "one two three five") == 0.5
-    assert held("", "anything") == 0.0
+    assert contained_share("one two three four", "zero one two three four five") == 1.0
+    assert contained_share("one two three four", "one two three five") == 0.5
+    assert contained_share("", "anything") == 0.0

@@ -56,7 +56,7 @@ def test_labels_in_another_encoding_are_refused(tmp_path: Path) -> None:
     [
         ('{"id": "a", "text": "x"}\n{"text": "y"}\n', "line 2: has no `id`"),
         ('{"id": "a", "text": "x"}\nsecret words\n', "line 2: give an object with `id` and `text`"),
-        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "an id stands twice"),
+        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n', "an id is given twice"),
     ],
 )
 def test_a_line_that_is_no_document_is_named_and_not_quoted(tmp_path: Path, lines: str, said: str) -> None:

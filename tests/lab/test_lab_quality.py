@@ -91,7 +91,9 @@ def test_pairs_that_are_said_to_be_alike_are_counted_by_what_is_called_so() -> N
 
 
 def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = PeerLibrary(name="absent", package="no_such_package_at_all", how="-", body_bytes=1, meet=PEERS[0].meet)
+    absent = PeerLibrary(
+        name="absent", package="no_such_package_at_all", how="-", body_bytes=1, find_matches=PEERS[0].find_matches
+    )
     monkeypatch.setattr(peers, "PEERS", (absent,))
     report = run(strangers(5), QualityOptions(profiles=STANDARD, plant="no"), no_progress)
     assert table(report, "methods").rows[-1] == {"method": "absent", "how": "not installed"}
@@ -102,12 +104,12 @@ def test_what_a_peer_finds_is_scored_like_what_a_profile_finds() -> None:
     def equal_ones(texts: object) -> object:
         yield from ([], [0], [], [0, 2])
 
-    peer = PeerLibrary(name="p", package="gate", how="-", body_bytes=1, meet=equal_ones)  # type: ignore[arg-type]
+    peer = PeerLibrary(name="p", package="gate", how="-", body_bytes=1, find_matches=equal_ones)  # type: ignore[arg-type]
     texts = ["a b c d e f g h", "a b c d e f g x", "t u v w x y z", "a b c d e f g y"]
     four = Corpus("four", ["a", "b", "c", "d"], texts)
     score = scored(four, peers.judged(four, peer, texts))
     assert score.precise == Proportion(2, 3)
-    assert score.called[".7 - .8"] == Proportion(2, 3)
+    assert score.match_recall[".7 - .8"] == Proportion(2, 3)
 
 
 def test_letters_are_words_where_a_set_is_written_without_spaces() -> None:

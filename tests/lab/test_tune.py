@@ -19,7 +19,7 @@ from gate.lab.planting import add_copies
 from gate.lab.scores import firsts, judged
 from gate.lab.truth import Corpus
 from gate.lab.tune import TuneOptions, TuningResult, check, choose, prove, ranked, render_toml, tune
-from gate.lab.tune_grid import RADII, GridEvaluator, ProfileTrial, TuningGoal, looks, measure, sure
+from gate.lab.tune_grid import RADII, GridEvaluator, ProfileTrial, TuningGoal, feature_profiles, measure, sure
 from tests.lab.lab_samples import strangers
 
 WANTED = TuningGoal(recall=0.9, at=0.8, precision=0.99, size=1000)
@@ -32,7 +32,7 @@ def tried(
         profile=Profile(name="tuned"),
         recall=Proportion(recall, 100),
         precision=Proportion(precise, 100),
-        met=100,
+        compared=100,
         candidates=candidates,
         size=size,
         seconds=ms / 1000,
@@ -76,7 +76,7 @@ def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Corpus) -
     for one in (*kinds.values(), found[0], found[len(RADII) + 2]):
         again, run = prove(documents, one.profile, WANTED), judged(documents, one.profile)
         assert (again.recall, again.precision) == (one.recall, one.precision), one.profile
-        assert int(firsts(documents, run.left, run.right).sum()) == one.met, one.profile
+        assert int(firsts(documents, run.left, run.right).sum()) == one.compared, one.profile
 
 
 def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Corpus) -> None:
@@ -91,10 +91,10 @@ def test_what_fingerprints_alone_bring_together_is_among_what_a_hybrid_compares(
     """With one band of many rows next to nothing meets but by its fingerprint."""
     profile = Profile(name="tuned", method=MinHash(bins=64, bands=1, rows=8))
     bench = GridEvaluator(documents, WANTED)
-    bodies, seconds = bench.signed(profile)
-    met = bench.met(profile, bodies, seconds)
-    prints = bench.near(Profile(name="tuned"), SimHash(radius=12))
-    both = bench.joined(profile, bodies, met, prints)
+    bodies, seconds = bench.sign(profile)
+    met = bench.candidates(profile, bodies, seconds)
+    prints = bench.near_pairs(Profile(name="tuned"), SimHash(radius=12))
+    both = bench.join(profile, bodies, met, prints)
     run = judged(documents, structs.replace(profile, method=Hybrid(bins=64, bands=1, rows=8, radius=12)))
     among = firsts(documents, run.left, run.right)
     assert len(both.measure) > len(met.measure)
@@ -117,18 +117,18 @@ def test_versions_of_one_work_are_no_strangers(documents: Corpus) -> None:
     counts = []
     for some in (documents, apart):
         bench = GridEvaluator(some, WANTED)
-        met = bench.met(loose, *bench.signed(loose))
+        met = bench.candidates(loose, *bench.sign(loose))
         low = met.only(met.pairs.jaccard < 0.5)
-        counts.append((bench.tried(loose, low, 0.0).candidates, len(low.measure)))
+        counts.append((bench.score(loose, low, 0.0).candidates, len(low.measure)))
     assert counts[0][1] == counts[1][1] > 0
     assert counts[0][0] < counts[1][0]
 
 
 def test_every_way_of_looking_is_a_profile_that_works() -> None:
     for spaceless in (False, True):
-        for look in looks(spaceless):
-            method_of(look)
-    assert {look.gram for look in looks(True) if look.tokenizer == "words"} >= {5, 8}
+        for features in feature_profiles(spaceless):
+            method_of(features)
+    assert {features.gram for features in feature_profiles(True) if features.tokenizer == "words"} >= {5, 8}
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_too_few_texts_to_plant_anything_in_are_refused() -> None:
 
 def test_if_no_words_can_be_told_apart_the_reason_is_told_with_it() -> None:
     runs = Corpus("javanese", [*map(str, range(9))], ["ꦧꦱꦗꦮ" * (60 + n) for n in range(9)])
-    with pytest.raises(ConfigError, match="cannot tell words apart") as caught:
+    with pytest.raises(ConfigError, match="cannot separate words") as caught:
         tune(runs, TuneOptions(copies=50), no_progress)
     assert len(caught.value.problems) > 1
 
@@ -188,29 +188,29 @@ def test_a_precision_that_makes_no_sense_is_refused() -> None:
 
 
 def test_plain_documents_give_no_warning() -> None:
-    assert not cautions(strangers(40)).told
+    assert not cautions(strangers(40)).warnings
 
 
 def test_templates_are_warned_of() -> None:
     some = strangers(40)
     form = strangers(1, seed=5, words=120).texts[0]
-    [told] = cautions(replace(some, texts=[f"{form} {text}" for text in some.texts])).told
-    assert told.startswith("templates: half of the documents share")
+    [warning] = cautions(replace(some, texts=[f"{form} {text}" for text in some.texts])).warnings
+    assert warning.startswith("templates: half of the documents share")
 
 
 def test_very_short_documents_are_warned_of() -> None:
     some = strangers(40)
     texts = [text[:40] if number % 2 else text for number, text in enumerate(some.texts)]
-    assert any(told.startswith("very short: 50%") for told in cautions(replace(some, texts=texts)).told)
+    assert any(warning.startswith("very short: 50%") for warning in cautions(replace(some, texts=texts)).warnings)
 
 
 def test_scripts_whose_letters_are_words_are_told_and_longer_grams_tried() -> None:
     found = cautions(Corpus("thai", ["a"], ["ภาษาไทยไม่เว้นวรรคระหว่างคำ" * 10]))
     assert found.spaceless
-    assert any("each letter counts as a word" in told for told in found.told)
+    assert any("each letter counts as a word" in warning for warning in found.warnings)
 
 
 def test_a_script_that_the_gate_cannot_cut_is_named() -> None:
     found = cautions(Corpus("javanese", ["a"], ["ꦧꦱꦗꦮ" * 60]))
     assert not found.spaceless
-    assert any("cannot tell words apart" in told and "Javanese" in told for told in found.told)
+    assert any("cannot separate words" in warning and "Javanese" in warning for warning in found.warnings)

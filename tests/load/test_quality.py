@@ -25,7 +25,6 @@ from gate.lab.experiment import Proportion
 from gate.lab.scores import (
     BANDS,
     EQUAL,
-    DocumentPairs,
     PairScores,
     cut,
     find_candidates,
@@ -34,7 +33,7 @@ from gate.lab.scores import (
     score_profile,
     sign,
 )
-from gate.lab.truth import LEAST, Corpus, PairLabel, disagreements
+from gate.lab.truth import LEAST, Corpus, DocumentPairs, PairLabel, disagreements
 from load.corpus import Recipe
 from load.quality import planted
 from load.quality_stream import StreamScores, best_before, stream
@@ -145,7 +144,14 @@ def test_a_missed_target_says_by_how_much() -> None:
     called = none | {">= .9": Proportion(98, 100), ".8 - .9": Proportion(99, 100)}
     precise = Proportion(999, 1000)
     pairs = PairScores(
-        documents=9, met=called, called=called, planned={}, candidates=0, strangers=0, precise=precise, strict=precise
+        documents=9,
+        candidate_recall=called,
+        match_recall=called,
+        planned={},
+        candidates=0,
+        false_candidates=0,
+        precise=precise,
+        strict=precise,
     )
     flagged = StreamScores(documents=9, flagged=none, precise=Proportion(0, 2), named=Proportion(0, 0))
     rows = target_table(STANDARD, {"set": pairs}, {"set": flagged}).rows
@@ -168,7 +174,7 @@ def test_meetings_called_alike_are_those_that_the_gate_finds_in_one_batch() -> N
 def test_pairs_below_half_that_are_called_alike_are_false() -> None:
     score = score_profile(documents("a b c d e f g h", "a b c d e v w x y z", "k l m n o p q r"), LENIENT)
     assert score.precise == Proportion(0, 1)  # abc bcd cde of eleven
-    assert score.strangers == score.candidates >= 1
+    assert score.false_candidates == score.candidates >= 1
 
 
 def test_the_plan_is_asked_about_the_very_pairs_and_only_where_it_speaks_of_the_same_features() -> None:
@@ -206,15 +212,15 @@ def least(found: dict[str, Proportion], band: str) -> float:
 
 def test_standard_finds_and_calls_alike_what_it_should_over_all_pairs(corpus: Corpus) -> None:
     score = score_profile(corpus, STANDARD)
-    assert least(score.called, EQUAL) == 1.0
-    assert least(score.called, ">= .9") >= 0.999
-    assert least(score.called, ".8 - .9") >= 0.99
-    assert least(score.called, ".7 - .8") >= 0.95
-    assert least(score.met, ".7 - .8") >= 0.99
-    assert least(score.met, ".6 - .7") >= 0.9
+    assert least(score.match_recall, EQUAL) == 1.0
+    assert least(score.match_recall, ">= .9") >= 0.999
+    assert least(score.match_recall, ".8 - .9") >= 0.99
+    assert least(score.match_recall, ".7 - .8") >= 0.95
+    assert least(score.candidate_recall, ".7 - .8") >= 0.99
+    assert least(score.candidate_recall, ".6 - .7") >= 0.9
     assert score.precise.share == 1.0
     assert score.strict.share == 1.0
-    assert score.strangers / score.documents < 0.1
+    assert score.false_candidates / score.documents < 0.1
 
 
 def test_standard_flags_what_it_should_in_the_stream(corpus: Corpus) -> None:
@@ -230,8 +236,8 @@ def test_standard_flags_what_it_should_in_the_stream(corpus: Corpus) -> None:
 def test_standard_finds_near_duplicates_of_short_texts() -> None:
     short = planted(1_500, 2, Recipe(words=24, copies=0.3, exact=0.0, parts=0.3, part_shares=(0.8, 0.9, 0.95)))
     score = score_profile(short, STANDARD)
-    assert least(score.called, ".8 - .9") >= 0.99
-    assert least(score.called, ".7 - .8") >= 0.9
+    assert least(score.match_recall, ".8 - .9") >= 0.99
+    assert least(score.match_recall, ".7 - .8") >= 0.9
     assert score.precise.share == 1.0
 
 
@@ -245,14 +251,14 @@ def test_strangers_do_not_match(profile: Profile) -> None:
 def test_simhash_calls_nothing_alike_that_is_not_and_finds_some_of_the_nearest(corpus: Corpus) -> None:
     score = score_profile(corpus, BUILT_IN["simhash"])
     assert score.precise.share == 1.0
-    assert least(score.called, EQUAL) == 1.0
-    assert least(score.called, ">= .9") >= 0.3
+    assert least(score.match_recall, EQUAL) == 1.0
+    assert least(score.match_recall, ">= .9") >= 0.3
 
 
 def test_the_plan_keeps_what_it_says_of_the_candidates(corpus: Corpus) -> None:
     score = score_profile(corpus, STANDARD)
     for band in BANDS:
-        assert score.planned[band] == pytest.approx(least(score.met, band), abs=0.06)
+        assert score.planned[band] == pytest.approx(least(score.candidate_recall, band), abs=0.06)
 
 
 # The command
