@@ -1,1 +1,1 @@
-"""The index: what a backend must supply (`store`), the backends, and the claim that is built on them once."""
+"""The index: what a backend must supply (`store`), the backends, and the claim protocol over any of them."""

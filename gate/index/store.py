@@ -7,7 +7,7 @@
     tickets     a counter
 
 An entry is one life of one content in the index. Its number is never used twice, so a posting whose record is gone may
-be removed by any process that meets it: that entry cannot come back. A content that is checked in again after a delete
+be removed by any process that finds it: that entry cannot come back. A content that is checked in again after a delete
 gets a new entry. Its upper 32 bits are those of its content id: a backend may keep both together.
 
 A key is the number of a table (8 bits) above 32 bits, of which the lower 24 number a bucket.
@@ -42,7 +42,7 @@ STALE_ATTEMPTS = 8  # a rotation of generations changes the view three times
 
 class Value(msgspec.Struct, frozen=True, order=True, array_like=True, gc=False):
     """What goes into a store and comes out: unpacked, changed and compared like a named tuple, but made in a third of
-    the time, and not walked through by the garbage collector again and again as an index in memory grows."""
+    the time, and not traversed by the garbage collector again and again as an index in memory grows."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(msgspec.structs.astuple(self))
@@ -212,7 +212,7 @@ class Store(Protocol):
         one. Whether the document is gone."""
 
     async def info(self) -> dict[str, int]:
-        """Counts, and bytes by part, for people. May walk the whole index."""
+        """Counts, and bytes by part, for people. May scan the whole index."""
 
     async def close(self) -> None: ...
 

@@ -1,1 +1,1 @@
-"""The claim protocol over any store: who was first, in which order a batch is claimed, what is deleted and how."""
+"""The claim protocol over any store: claims, the order of a batch, candidates, postings and deletions."""

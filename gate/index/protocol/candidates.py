@@ -48,7 +48,7 @@ class Neighbourhood:
     """What was found beside some documents. `alike` are pairs, not yet in the sets: their entries may have to be
     registered first."""
 
-    sets: dict[int, CandidateSet]  # of those documents that have candidates, or met a bucket that was capped
+    sets: dict[int, CandidateSet]  # of those documents that have candidates, or a bucket that was capped
     alike: list[tuple[int, EntryRecord, Likeness]]
     dangling: tuple[Keys, Keys]  # postings whose entry has no record: keys and entries
     dead: list[EntryRecord] = field(default_factory=list)

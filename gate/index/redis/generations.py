@@ -29,7 +29,7 @@ from gate.index.redis.client import LibraryClient, translate_errors
 from gate.index.redis.layout import GENERATIONS, View
 
 CHANGE_VIEW = files(__package__).joinpath("lua", "change_view.lua").read_text()
-PAGE = 1000  # keys that one SCAN looks at
+PAGE = 1000  # keys that one SCAN visits
 
 
 async def current_view(client: LibraryClient, prefixes: Sequence[bytes]) -> View:
@@ -92,7 +92,7 @@ async def scan_keys(
     while True:
         reply: Any = await client.execute_command("SCAN", cursor, "MATCH", pattern, "COUNT", PAGE, **target)
         cursor, keys = reply
-        if isinstance(cursor, dict):  # a Cluster's client returns one for each node that it asked
+        if isinstance(cursor, dict):  # a Cluster's client returns one for each node
             [cursor] = cursor.values()
         if keys:
             yield keys

@@ -137,9 +137,9 @@ def matching(
         differing &= _MASKS[width]
         near = radii[chosen]
         close = np.bitwise_count(differing) <= np.repeat(near, several) if near.any() else differing == 0
-        met = np.flatnonzero(close)
-        places.append(chosen[np.searchsorted(np.cumsum(several), met, side="right")])
-        entries.append(owners[met])
+        matched = np.flatnonzero(close)
+        places.append(chosen[np.searchsorted(np.cumsum(several), matched, side="right")])
+        entries.append(owners[matched])
     return np.concatenate(places), np.concatenate(entries), capped
 
 

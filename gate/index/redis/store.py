@@ -68,7 +68,7 @@ DRAW_TICKETS, REGISTER = load_script("draw_tickets"), load_script("register")
 SAVE_ANSWERS, DELETE_RECORDS = load_script("save_answers"), load_script("delete_records")
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
-WINDOW_CHECK_SECONDS = 60.0  # between two looks at the age of a generation; windows are hours and days
+WINDOW_CHECK_SECONDS = 60.0  # between two checks of the age of a generation; windows are hours and days
 CACHED_RECORDS = 16_384  # some 10 MB; a template has thousands that are candidates again and again
 
 CachedRecord = tuple[EntryRecord, bytes]  # with its bytes from the body on
@@ -97,7 +97,7 @@ class RedisStore:
         self._older_cache: dict[int, CachedRecord] = {}
         self._window_seconds = window_seconds
         self._clock = clock
-        self._window_checked = 0.0  # when the age of the generation was last looked at
+        self._window_checked = 0.0  # when the age of the generation was last checked
 
     # Contents.
 

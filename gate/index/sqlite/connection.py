@@ -1,15 +1,17 @@
-"""How an index file is worked on: whole transactions, the write-ahead log, and errors by what they ask for."""
+"""The connection to an index file: whole transactions, the write-ahead log, errors as the gate's, rows as values."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from gate.errors import ConfigError, Unavailable
+from gate.index.store import EntryRecord, HeldContent, Holder
 
 _TRANSIENT = {  # what may pass: the lock of another process, a full disk, an I/O error
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR,
@@ -61,3 +63,43 @@ def translate_errors(path: Path, *, opening: bool = False) -> Iterator[None]:
         if code in _TRANSIENT:
             raise Unavailable(f"{path}: {exc}") from exc
         raise
+
+
+# Rows. Integers are kept signed: the same 64 bits.
+
+COLUMNS = "entry, content, holders, body, ticket, duplicate_of, dead"
+Row = tuple[int, bytes, str, bytes, int, int, int]
+
+
+def signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
+def unsigned(number: int) -> int:
+    return number + (1 << 64) if number < 0 else number
+
+
+def record_of(row: Row) -> EntryRecord:
+    entry, content, holders, body, ticket, duplicate_of, dead = row
+    parsed = tuple(Holder(*holder) for holder in json.loads(holders))
+    return EntryRecord(unsigned(entry), content, parsed, body, ticket, unsigned(duplicate_of), bool(dead))
+
+
+def records_of(connection: sqlite3.Connection, entries: Iterable[int]) -> dict[int, EntryRecord]:
+    rows: Iterable[Row] = connection.execute(
+        f"SELECT {COLUMNS} FROM entries WHERE entry IN (SELECT value FROM json_each(?))",  # noqa: S608
+        (json.dumps(list(map(signed, entries))),),
+    )
+    return {record.entry: record for record in map(record_of, rows)}
+
+
+def contents_of(connection: sqlite3.Connection, document_id: str) -> tuple[HeldContent, ...]:
+    rows = connection.execute(
+        "SELECT content, version, answer, stamp FROM held WHERE document = ? ORDER BY place", (document_id,)
+    )
+    return tuple(HeldContent(content, version, answer, unsigned(stamp)) for content, version, answer, stamp in rows)
+
+
+def entry_of(connection: sqlite3.Connection, content: bytes) -> int | None:
+    row = connection.execute("SELECT entry FROM contents WHERE content = ?", (content,)).fetchone()
+    return None if row is None else unsigned(row[0])

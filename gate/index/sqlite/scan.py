@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gate.index.scan import BATCH, POSTINGS, Document, PostingRows, merge_contents
-from gate.index.sqlite.rows import COLUMNS, contents_of, entry_of, record_of, records_of, signed, unsigned
+from gate.index.sqlite.connection import COLUMNS, contents_of, entry_of, record_of, records_of, signed, unsigned
 from gate.index.store import EntryRecord, Keys
 
 if TYPE_CHECKING:

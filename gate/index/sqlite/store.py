@@ -14,7 +14,7 @@ the log's shared memory does not work over a network file system.
 
 Postings carry a running number for two reasons: a bucket's oldest are its first, which is what a cap keeps; and a mark
 is simply the last number at the time of the read, so a read `since` it is a range of the key, right whatever was
-withdrawn meanwhile.
+removed meanwhile.
 
 SQLite integers are signed: 64-bit keys, entries and tags are stored as the signed number of the same bits.
 """
@@ -33,8 +33,7 @@ from typing import Literal
 import numpy as np
 
 from gate.errors import ConfigError
-from gate.index.sqlite.connection import atomic, enable_wal, translate_errors
-from gate.index.sqlite.rows import contents_of, entry_of, records_of, signed
+from gate.index.sqlite.connection import atomic, contents_of, enable_wal, entry_of, records_of, signed, translate_errors
 from gate.index.sqlite.scan import SqliteScan
 from gate.index.store import (
     VOID,

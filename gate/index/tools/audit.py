@@ -103,8 +103,8 @@ class _Audit:
             by_fault[finding.fault].append(finding)
         for fault, findings in by_fault.items():
             self.report.found[fault] += len(findings)
-            shown = self.report.examples[fault]
-            shown += map(str, findings[: EXAMPLES - len(shown)])
+            examples = self.report.examples[fault]
+            examples += map(str, findings[: EXAMPLES - len(examples)])
             if self._fix:
                 await self._repairer.repair(fault, findings)
                 self.report.repaired[fault] += len(findings)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Fault(StrEnum):
-    """In the order in which they are looked for."""
+    """In the order in which they are checked."""
 
     UNFINISHED = "unfinished"  # an entry that died is still there
     BROKEN = "broken"  # the body of an entry is not whole

@@ -45,7 +45,7 @@ class Repairer:
                 await self._store.mark_dead(entries)
                 await self._store.delete_records(entries)  # its postings are orphaned from now on
             case Fault.UNLISTED:
-                # Should one have died since, its postings are orphaned, which is looked for last.
+                # Should one have died since, its postings are orphaned, which is checked last.
                 records = await self.living({finding.entry for finding in findings})
                 await self._store.append(*self.postings_of(list(records.values())))
             case Fault.UNREACHABLE:

@@ -195,9 +195,9 @@ async def restore(
         known = [line.document() for line in batch if isinstance(line, DocumentLine)]
         if records:
             await scan.pass_ticket(max(record.ticket for record in records))
-            _same(records, await scan.restore(records), name)
+            _require_same(records, await scan.restore(records), name)
         if known:
-            _same(known, await scan.restore_documents(known), name)
+            _require_same(known, await scan.restore_documents(known), name)
         tickets.extend(record.ticket for record in records if record.ticket)
         entries.extend(record.entry for record in records if record.ticket)
         documents, done = documents + len(known), done + len(records)
@@ -243,11 +243,13 @@ def _check(line: EntryLine, method: Method, place: str) -> None:
         raise ConfigError(f"{place}: is an original and a copy at once: the file is damaged; export the index again")
 
 
-def _same(wanted: Sequence[EntryRecord | Document], stand: Sequence[EntryRecord | Document], name: str) -> None:
-    for one, stands in zip(wanted, stand, strict=True):
-        if one != stands:
-            what = one.document_id if isinstance(one, Document) else one.owner.document_id
+def _require_same(
+    wanted: Sequence[EntryRecord | Document], stored: Sequence[EntryRecord | Document], name: str
+) -> None:
+    for one, other in zip(wanted, stored, strict=True):
+        if one != other:
+            document_id = one.document_id if isinstance(one, Document) else one.owner.document_id
             raise ConfigError(
-                f"{name}: the index holds something else of document {what!r}: import into an empty index. Two indexes "
-                "cannot be put together, for each has let pass what the other would refuse"
+                f"{name}: the index holds something else of document {document_id!r}: import into an empty index. Two "
+                "indexes cannot be merged, because each let documents pass that the other would refuse"
             )

@@ -3,7 +3,7 @@
 -- KEYS     prefixes of shards
 -- ARGV     view, generations (see run_on_shards.lua)
 -- ARGV[3]  split  postings that a bucket has at most; the others go to its overflow, where they are not copied again
--- ARGV[4]  log    how many appends to remember for tail reads
+-- ARGV[4]  log    how many appends to log for tail reads
 -- ARGV[5]  mode   'new': none of these entries was appended before, so nothing is searched
 --                 'again': some postings may be there already
 -- items    the size of a posting (a byte), and rows of key (4 bytes) and posting

@@ -2,7 +2,7 @@
 --
 -- KEYS     prefixes of shards
 -- ARGV     view, generations (see run_on_shards.lua)
--- ARGV[3]  count   buckets to look at, about
+-- ARGV[3]  count   buckets to visit, about
 -- ARGV[4]  sizes   of a posting, by table, a byte each
 -- items    generation, cursor ('0' at first)
 --

@@ -2,7 +2,7 @@
 --
 -- KEYS     prefixes of shards
 -- ARGV     view, generations (see run_on_shards.lua)
--- ARGV[3]  count   fields to look at, about
+-- ARGV[3]  count   fields to visit, about
 -- items    generation and kind (2 bytes), cursor ('0' at first)
 --
 -- Returns per item: {cursor, names and values in turn}; '0' is the end.
