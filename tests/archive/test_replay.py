@@ -93,7 +93,7 @@ def replay(
     cuts=st.lists(st.integers(0, 60), max_size=4),
     delay=st.integers(0, 4),
 )
-def test_however_often_a_replay_is_cut_off_no_document_is_left_out_and_the_order_is_kept(
+def test_however_often_a_replay_is_interrupted_no_document_is_left_out_and_the_order_is_kept(
     tmp_path_factory: pytest.TempPathFactory, counts: list[int], cuts: list[int], delay: int
 ) -> None:
     folder = tmp_path_factory.mktemp("archive")

@@ -1,4 +1,4 @@
-"""Whatever comes in: it is judged, or told with its place and its remedy; the rest goes on, and nothing is lost."""
+"""Any input is judged, or reported with its origin and a remedy; the rest is judged, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def event(document_id: str, **fields: Any) -> bytes:
 
 GOOD = [event("first", text=LIGHTHOUSE), event("last", text=LIGHTHOUSE.upper())]
 
-# The line, its reason, and what is said about it.
+# The line, its reason, and a part of its message.
 BAD_LINES = [
     (f"no json {CANARY}".encode(), "bad_json", "is not JSON"),
     (event("x", text=TEXT)[:-1], "bad_json", "ends too soon"),
@@ -79,19 +79,19 @@ def contents(empty_folder: Path) -> Path:
     return empty_folder
 
 
-@pytest.mark.parametrize(("bad", "reason", "said"), BAD_LINES)
-def test_a_line_that_cannot_be_judged_is_told_with_place_and_remedy_and_the_rest_goes_on(
-    contents: Path, bad: bytes, reason: str, said: str
+@pytest.mark.parametrize(("bad", "reason", "message"), BAD_LINES)
+def test_a_bad_line_is_reported_with_its_origin_and_a_remedy_and_the_rest_is_judged(
+    contents: Path, bad: bytes, reason: str, message: str
 ) -> None:
     stream = b"\n".join([GOOD[0], bad, GOOD[1]]) + b"\n"
     limit = ("--set", "limits.max_document_chars=5000")
     result = gate("run", *limit, stdin=stream)
     assert result.exit_code == 1
     assert [v["relation"] for v in lines(result.stdout)] == ["new", "exact"]
-    told, summary = result.stderr.splitlines()
-    assert told.startswith("dead letter: -:2: ")
-    assert told.endswith(f"({reason})")
-    assert said in told
+    report, summary = result.stderr.splitlines()
+    assert report.startswith("dead letter: -:2: ")
+    assert report.endswith(f"({reason})")
+    assert message in report
     assert "1 dead_lettered" in summary
 
     again = gate("run", *limit, "--quiet", "--dead-letters", "dead.jsonl", stdin=stream)
@@ -102,7 +102,7 @@ def test_a_line_that_cannot_be_judged_is_told_with_place_and_remedy_and_the_rest
     assert kept == bad
 
 
-def test_dead_letters_can_be_mended_and_sent_again() -> None:
+def test_dead_letters_can_be_corrected_and_sent_again() -> None:
     gate("run", "--dead-letters", "dead.jsonl", stdin=event("x", content_uri="file:late.txt") + b"\n")
     Path("late.txt").write_text(LIGHTHOUSE)
     [letter] = lines(Path("dead.jsonl").read_text())
@@ -149,7 +149,7 @@ def test_every_line_of_any_stream_becomes_a_verdict_a_deletion_or_a_dead_letter(
 
 @contextmanager
 def without_privileges() -> Iterator[None]:
-    """As somebody who may not read everything; tests are often run by root."""
+    """As a user who may not read everything; tests are often run by root."""
     if os.geteuid():
         yield
         return
@@ -162,7 +162,7 @@ def without_privileges() -> Iterator[None]:
 
 @pytest.fixture
 def public(empty_folder: Path) -> Iterator[Path]:
-    """A folder that anybody may enter: those of pytest are private."""
+    """A folder that everybody may enter: those of pytest are private."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -173,7 +173,7 @@ def public(empty_folder: Path) -> Iterator[Path]:
         os.chdir(empty_folder)
 
 
-def test_a_file_without_permission_is_told_and_the_rest_goes_on(public: Path) -> None:
+def test_a_file_without_permission_is_skipped_and_the_rest_is_judged(public: Path) -> None:
     (public / "a.txt").write_text(TEXT)
     (public / "a.txt").chmod(0)
     with without_privileges():
@@ -185,7 +185,7 @@ def test_a_file_without_permission_is_told_and_the_rest_goes_on(public: Path) ->
         assert "1 document: 1 new; 1 could not be read." in found.stdout
 
 
-def test_a_folder_without_permission_is_told_and_the_rest_goes_on(public: Path) -> None:
+def test_a_folder_without_permission_is_skipped_and_the_rest_is_judged(public: Path) -> None:
     (public / "private").mkdir(0)
     with without_privileges():
         result = gate("check", public)
@@ -195,7 +195,7 @@ def test_a_folder_without_permission_is_told_and_the_rest_goes_on(public: Path) 
     assert "1 document: 1 new; 1 could not be read." in result.stdout
 
 
-def test_a_file_that_fails_while_it_is_read_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_file_that_fails_while_it_is_read_is_skipped_and_the_rest_is_judged(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to("/proc/self/mem")  # the first page of a process is never there to be read
     (tmp_path / "b.txt").write_text(BREAD)
     result = gate("check", tmp_path)
@@ -224,16 +224,16 @@ def bad_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_that_are_no_text_are_told_with_their_remedy_and_the_rest_goes_on(bad_folder: Path) -> None:
+def test_files_that_are_no_text_are_skipped_with_a_remedy_and_the_rest_is_judged(bad_folder: Path) -> None:
     result = gate("check", bad_folder, "-v", "--set", "limits.max_document_chars=5000")
     assert result.exit_code == 1
-    for name, (_, _, said) in BAD_FILES.items():
-        assert f"skipped: {name}: {said}" in result.stderr
+    for name, (_, _, message) in BAD_FILES.items():
+        assert f"skipped: {name}: {message}" in result.stderr
     assert "skipped: lost.txt: cannot be read: No such file or directory" in result.stderr
     assert "1 document: 1 new; 8 could not be read." in result.stdout
 
 
-def test_a_program_is_told_of_files_that_are_no_text_in_json(bad_folder: Path) -> None:
+def test_files_that_are_no_text_are_reported_to_programs_in_json(bad_folder: Path) -> None:
     result = gate("check", bad_folder, "--json", "--set", "limits.max_document_chars=5000")
     assert [v["document_id"] for v in lines(result.stdout)] == ["good.txt"]
     reasons = {name: reason for name, (_, reason, _) in BAD_FILES.items()} | {"lost.txt": "unreadable"}
@@ -242,7 +242,7 @@ def test_a_program_is_told_of_files_that_are_no_text_in_json(bad_folder: Path) -
 
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_a_command_about_one_file_ends_with_the_reason_if_that_is_no_text(bad_folder: Path, name: str) -> None:
-    said = BAD_FILES[name][2]
+    message = BAD_FILES[name][2]
     index = bad_folder / "gate.sqlite"
     limit = ("--set", "limits.max_document_chars=5000")
     gate("check", bad_folder / "good.txt", "--index", index)
@@ -252,15 +252,15 @@ def test_a_command_about_one_file_ends_with_the_reason_if_that_is_no_text(bad_fo
     ):
         result = gate(*command, *limit)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert f"{name}: {said}" in result.stderr
+        assert f"{name}: {message}" in result.stderr
 
 
-def test_standard_input_is_held_to_the_same_rules(bad_folder: Path) -> None:
-    for content, _, said in BAD_FILES.values():
+def test_standard_input_follows_the_same_rules(bad_folder: Path) -> None:
+    for content, _, message in BAD_FILES.values():
         limit = ("--set", "limits.max_document_chars=5000")
         result = gate("compare", "-", bad_folder / "good.txt", *limit, stdin=content)
         assert result.exit_code == 2
-        assert f"error: standard input: {said}" in result.stderr
+        assert f"error: standard input: {message}" in result.stderr
 
 
 # Nothing of a document reaches stderr

@@ -26,7 +26,7 @@ def texts(tmp_path: Path) -> tuple[Path, Path]:
     return left, right
 
 
-def test_an_edited_copy_is_alike_and_the_edit_stands_outside_the_brackets(texts: tuple[Path, Path]) -> None:
+def test_an_edited_copy_is_alike_and_the_edit_is_outside_the_brackets(texts: tuple[Path, Path]) -> None:
     result = gate(*texts)
     assert result.exit_code == 0, result.stderr
     assert "alike (near)" in result.stdout
@@ -35,10 +35,10 @@ def test_an_edited_copy_is_alike_and_the_edit_stands_outside_the_brackets(texts:
 
 
 def test_a_program_gets_measures_and_passages_that_add_up_to_the_texts(texts: tuple[Path, Path]) -> None:
-    told = json.loads(gate(*texts, "--json").stdout)
-    assert told["alike"] is True
-    assert 0.7 < told["resemblance"] < 1.0
-    for path, side in zip(texts, told["passages"]):
+    report = json.loads(gate(*texts, "--json").stdout)
+    assert report["alike"] is True
+    assert 0.7 < report["resemblance"] < 1.0
+    for path, side in zip(texts, report["passages"]):
         assert "".join(passage["text"] for passage in side) == path.read_text()
 
 
@@ -52,16 +52,16 @@ def test_unrelated_texts_are_not_alike(texts: tuple[Path, Path]) -> None:
     assert "not alike" in result.stdout
 
 
-def test_what_a_resemblance_is_the_share_of_is_told_by_the_profile(texts: tuple[Path, Path]) -> None:
+def test_the_meaning_of_a_resemblance_depends_on_the_profile(texts: tuple[Path, Path]) -> None:
     assert "features that both have" in gate(*texts).stdout
-    said = gate(*texts, "--profile", "roth-2011").stdout
-    assert "the smaller of the two similarity indexes" in said
-    assert "features that both have" not in said
+    message = gate(*texts, "--profile", "roth-2011").stdout
+    assert "the smaller of the two similarity indexes" in message
+    assert "features that both have" not in message
 
 
 def test_texts_that_differ_in_case_and_space_only_are_exactly_alike(texts: tuple[Path, Path]) -> None:
-    told = json.loads(gate(texts[0], "-", "--json", stdin="\n" + LIGHTHOUSE.upper()).stdout)
-    assert (told["relation"], told["distance"]) == ("exact", 0)
+    report = json.loads(gate(texts[0], "-", "--json", stdin="\n" + LIGHTHOUSE.upper()).stdout)
+    assert (report["relation"], report["distance"]) == ("exact", 0)
 
 
 def test_two_empty_texts_are_compared_without_an_accident(tmp_path: Path) -> None:

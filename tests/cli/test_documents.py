@@ -94,7 +94,7 @@ def test_a_byte_order_mark_makes_no_difference(folder: Path) -> None:
     assert [v["relation"] for v in lines(gate("check", folder, "--json")) if v["document_id"] == "d.txt"] == ["exact"]
 
 
-def test_a_name_that_would_steer_the_terminal_is_spelled_out(folder: Path) -> None:
+def test_control_characters_in_a_name_become_escapes(folder: Path) -> None:
     (folder / "\x1b[31mred[bold].txt").write_text(LIGHTHOUSE + " And more of it.")
     result = gate("check", folder)
     assert "\x1b" not in result.stdout
@@ -113,11 +113,11 @@ def test_a_dry_run_adds_nothing(index: Path, tmp_path: Path) -> None:
     assert json.loads(gate("index", "info", "--index", index, "--json").stdout)["documents"] == 3
 
 
-def test_what_is_like_a_known_document_is_found_by_its_id(index: Path) -> None:
+def test_documents_like_a_known_one_are_found_by_its_id(index: Path) -> None:
     assert [m["document_id"] for m in lines(gate("similar", "new/c.txt", "--index", index, "--json"))] == ["a.txt"]
 
 
-def test_what_is_like_a_file_is_found_too(index: Path, tmp_path: Path) -> None:
+def test_documents_like_a_file_are_found_too(index: Path, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text(BREAD.upper())
     result = gate("similar", tmp_path / "d.txt", "--index", index)
     assert result.exit_code == 0
@@ -137,11 +137,11 @@ def test_an_argument_that_is_neither_id_nor_file_is_an_error(index: Path) -> Non
 
 
 def test_an_explanation_says_what_matched_and_by_which_measure(index: Path) -> None:
-    said = gate("explain", "new/c.txt", "--index", index).stdout
-    assert "It is near" in said
-    assert "The best match is a.txt: this document resembles it to" in said
-    assert "of 64 bits" in said
-    assert "under profile standard@1, which asks for a resemblance of at least 65.0 %" in said
+    message = gate("explain", "new/c.txt", "--index", index).stdout
+    assert "It is near" in message
+    assert "The best match is a.txt: this document resembles it to" in message
+    assert "of 64 bits" in message
+    assert "under profile standard@1, which asks for a resemblance of at least 65.0 %" in message
 
 
 def test_an_explanation_for_a_program_is_the_verdict(index: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_deleted_document_is_unknown_and_a_second_delete_is_no_error(index: Pa
     assert "a.txt: not known" in result.stderr
 
 
-def test_the_index_tells_how_much_it_holds(index: Path) -> None:
+def test_info_shows_how_much_the_index_holds(index: Path) -> None:
     counts = json.loads(gate("index", "info", "--index", index, "--json").stdout)
     assert counts["documents"] == 3
     assert counts["profile"] == "standard@1"

@@ -150,16 +150,16 @@ def short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["work", "--index", "a b"], "interrupted\nhalf is done; continue with:\n  gate work --index 'a b' --resume\n"),
         (["work", "--resume"], "interrupted\nhalf is done; continue with:\n  gate work --resume\n"),
         (["short"], "interrupted\n"),
     ],
 )
-def test_an_interrupted_command_prints_the_command_line_that_continues_it(arguments: list[str], said: str) -> None:
+def test_an_interrupted_command_prints_the_command_line_that_continues_it(arguments: list[str], message: str) -> None:
     result = CliRunner().invoke(tool, arguments)
-    assert (result.exit_code, result.stderr) == (130, said)
+    assert (result.exit_code, result.stderr) == (130, message)
 
 
 def test_the_command_line_that_continues_hides_a_password() -> None:

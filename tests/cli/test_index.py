@@ -24,11 +24,11 @@ def file_of(options: tuple[str, ...]) -> Path:
 # Info
 
 
-def test_info_counts_and_weighs_what_is_there(index: tuple[str, ...]) -> None:
-    told = json.loads(done("index", "info", *index, "--json").stdout)
-    assert told["documents"] == 6
-    assert told["profile"].startswith("cli-")
-    assert PASSWORD not in str(told)
+def test_info_counts_documents_and_bytes(index: tuple[str, ...]) -> None:
+    report = json.loads(done("index", "info", *index, "--json").stdout)
+    assert report["documents"] == 6
+    assert report["profile"].startswith("cli-")
+    assert PASSWORD not in str(report)
     shown = done("index", "info", *index).stdout
     assert any(row.split()[:2] == ["documents", "6"] for row in shown.splitlines())
     assert "bytes" in shown
@@ -46,7 +46,7 @@ def test_a_command_that_needs_an_index_in_redis_makes_none(guarded_redis: RedisS
 
 
 @pytest.mark.redis
-def test_a_refused_password_is_told_and_not_shown(guarded_redis: RedisServer) -> None:
+def test_a_refused_password_is_reported_and_not_shown(guarded_redis: RedisServer) -> None:
     url = guarded_redis.url.replace("redis://", "redis://gate:battery-staple@")
     for command in (("index", "info"), ("run",), ("config",)):
         result = gate(*command, "--index", url, stdin="")
@@ -69,7 +69,7 @@ def test_the_password_in_a_url_opens_the_index(guarded_redis: RedisServer) -> No
 
 
 @pytest.mark.redis
-def test_a_rotation_forgets_what_came_before_the_last_one(
+def test_a_rotation_deletes_the_documents_before_the_last_one(
     guarded_redis: RedisServer, in_a_file: tuple[str, ...]
 ) -> None:
     Path("turning.toml").write_text('base = "standard"')
@@ -87,16 +87,16 @@ def test_a_rotation_forgets_what_came_before_the_last_one(
 # Verify
 
 
-def test_a_whole_index_is_said_to_be_whole(index: tuple[str, ...]) -> None:
+def test_an_index_without_faults_is_reported_as_such(index: tuple[str, ...]) -> None:
     result = done("index", "verify", *index)
     assert "everything is where it belongs" in result.stdout
-    told = json.loads(done("index", "verify", *index, "--json").stdout)
-    assert (told["documents"], told["faults"], told["left"]) == (6, {}, 0)
-    assert told["entries"] > 4
-    assert told["postings"] > 40
+    report = json.loads(done("index", "verify", *index, "--json").stdout)
+    assert (report["documents"], report["faults"], report["left"]) == (6, {}, 0)
+    assert report["entries"] > 4
+    assert report["postings"] > 40
 
 
-def test_what_is_wrong_is_told_with_exit_code_1_and_mended_with_fix(in_a_file: tuple[str, ...]) -> None:
+def test_faults_are_reported_with_exit_code_1_and_repaired_with_fix(in_a_file: tuple[str, ...]) -> None:
     with sqlite3.connect(file_of(in_a_file)) as connection:
         connection.execute("DELETE FROM postings WHERE number % 7 = 0")
     result = gate("index", "verify", *in_a_file, "--pause", "0")
@@ -104,15 +104,15 @@ def test_what_is_wrong_is_told_with_exit_code_1_and_mended_with_fix(in_a_file: t
     assert "unlisted" in result.stdout
     assert "faults left: " in result.stdout
     assert "repair them with --fix" in result.stdout
-    told = gate("index", "verify", *in_a_file, "--pause", "0", "--json")
-    assert told.exit_code == 1
-    found = json.loads(told.stdout)["faults"]["unlisted"]
+    report = gate("index", "verify", *in_a_file, "--pause", "0", "--json")
+    assert report.exit_code == 1
+    found = json.loads(report.stdout)["faults"]["unlisted"]
     assert found["found"] == len(found["examples"]) > 0
     assert "all faults were repaired" in done("index", "verify", *in_a_file, "--pause", "0", "--fix").stdout
     assert "everything is where it belongs" in done("index", "verify", *in_a_file).stdout
 
 
-def test_copies_of_what_is_gone_are_told_and_no_problem(index: tuple[str, ...]) -> None:
+def test_copies_of_a_deleted_original_are_reported_and_no_fault(index: tuple[str, ...]) -> None:
     done("delete", "a", *index)
     result = done("index", "verify", *index, "--pause", "0")
     assert "copies whose original is gone, to be judged anew at their next check-in: 1" in result.stdout
@@ -122,7 +122,7 @@ def test_copies_of_what_is_gone_are_told_and_no_problem(index: tuple[str, ...]) 
 # Export and import
 
 
-def test_an_index_is_carried_to_another_and_answers_the_same(
+def test_an_imported_index_answers_as_the_exported_one(
     index: tuple[str, ...], new: Callable[..., tuple[str, ...]], tmp_path: Path
 ) -> None:
     before = done("run", "--quiet", *index, stdin=EVENTS).stdout
@@ -130,8 +130,8 @@ def test_an_index_is_carried_to_another_and_answers_the_same(
     assert not Path("x.jsonl.part").exists()
     assert done("index", "export", *index).stdout == Path("x.jsonl").read_text()
     target = new()
-    told = json.loads(done("index", "import", "x.jsonl", *target, "--json").stdout)
-    assert told["documents"] == 6
+    report = json.loads(done("index", "import", "x.jsonl", *target, "--json").stdout)
+    assert report["documents"] == 6
     assert [without_time(v) for v in lines(done("run", "--quiet", *target, stdin=EVENTS).stdout)] == [
         without_time(v) for v in lines(before)
     ]
@@ -159,7 +159,7 @@ def test_a_file_that_is_cut_off_is_refused_and_nothing_is_made(in_a_file: tuple[
         assert not (tmp_path / "y.sqlite").exists()
 
 
-def test_an_import_needs_an_empty_index_or_goes_on_with_what_was_cut_off(index: tuple[str, ...]) -> None:
+def test_an_import_needs_an_empty_index_or_resume(index: tuple[str, ...]) -> None:
     done("index", "export", *index, "-o", "x.jsonl")
     result = gate("index", "import", "x.jsonl", *index)
     assert result.exit_code == 2

@@ -180,12 +180,12 @@ def test_more_copies_than_brokers_are_refused_in_the_words_of_the_broker(
 # Lag
 
 
-def test_lag_is_what_waits_behind_the_committed_offsets(stream: Stream) -> None:
+def test_lag_counts_the_records_behind_the_committed_offsets(stream: Stream) -> None:
     stream.send(*[OutgoingRecord(stream.check_ins, b"k", b"{}", [])] * 5, partitions=[0, 0, 0, 1, 1])
     stream.commit({0: 2})
-    [told] = lines(done("lag", *stream.options, "--json"))
-    assert told["lag"] == 3
-    assert [(row["committed"], row["end"], row["lag"]) for row in told["partitions"]] == [(2, 3, 1), (None, 2, 2)]
+    [report] = lines(done("lag", *stream.options, "--json"))
+    assert report["lag"] == 3
+    assert [(row["committed"], row["end"], row["lag"]) for row in report["partitions"]] == [(2, 3, 1), (None, 2, 2)]
     assert done("lag", *stream.options, "--max", "3").endswith("3 waiting.\n")
     done("lag", *stream.options, "--max", "2", code=1)
 
@@ -262,7 +262,7 @@ def test_nothing_is_sent_to_a_topic_that_is_not_read_for_check_ins(stream: Strea
     assert done("deadletters", "replay", *options, code=1) == "1 of another topic\n"
 
 
-def test_an_original_that_is_gone_or_is_another_record_by_now_is_told_and_not_sent(stream: Stream) -> None:
+def test_an_original_that_is_gone_or_another_record_is_reported_and_not_sent(stream: Stream) -> None:
     stream.bury(b"no json", keep_original=False)
     [letter] = stream.read(stream.topics.dead_letters, 1)
     beyond, other = json.loads(letter.value), json.loads(letter.value)
@@ -297,7 +297,7 @@ def test_a_bomb_is_not_sent_again_and_does_not_stop_a_rebuild(stream: Stream) ->
     assert done("deadletters", "replay", *stream.options, code=1) == "1 original gone\n"
 
 
-def test_an_original_that_its_topic_no_longer_takes_is_told_and_the_rest_goes_on(
+def test_an_original_that_its_topic_refuses_is_reported_and_the_others_are_sent(
     stream: Stream, topic_factory: TopicFactory
 ) -> None:
     stream.bury(b"no json", random.Random(5).randbytes(5000), b"no json either")
@@ -316,7 +316,9 @@ def at_work(stream: Stream, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_what_was_too_large_is_judged_after_the_limit_was_raised(stream: Stream, topic_factory: TopicFactory) -> None:
+def test_a_document_that_was_too_large_is_judged_after_the_limit_was_raised(
+    stream: Stream, topic_factory: TopicFactory
+) -> None:
     topics = Topics(
         check_ins=stream.topics.check_ins, verdicts=topic_factory.create("out"), dead_letters=stream.topics.dead_letters
     )
@@ -381,7 +383,7 @@ def test_without_brokers_every_command_says_how_to_name_them(command: tuple[str,
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_brokers_that_do_not_answer_are_told(command: tuple[str, ...]) -> None:
+def test_brokers_that_do_not_answer_are_reported(command: tuple[str, ...]) -> None:
     [port] = free_ports()
     result = gate(*command, "--kafka", f"127.0.0.1:{port}")
     assert result.exit_code == 3
@@ -429,7 +431,7 @@ def as_user(name: str, password: str, server: KafkaServer, authority: Path, *com
 
 
 @pytest.mark.kafka
-def test_whom_the_broker_knows_and_allows_is_let_in(guarded: KafkaServer, certified: Certificates) -> None:
+def test_a_user_with_rights_is_admitted(guarded: KafkaServer, certified: Certificates) -> None:
     assert as_user("admin", "sesame", guarded, certified.authority, "topics", "create")[0] == 0
     assert as_user("admin", "sesame", guarded, certified.authority, "lag", "--max", "0")[0] == 0
 
@@ -445,26 +447,26 @@ def test_whom_the_broker_knows_and_allows_is_let_in(guarded: KafkaServer, certif
         ("guest", "guest", ("replay", ".")),
     ],
 )
-def test_whom_the_broker_does_not_know_or_does_not_allow_is_told_so(
+def test_a_user_with_a_wrong_password_or_without_rights_is_refused(
     guarded: KafkaServer, certified: Certificates, name: str, password: str, command: tuple[str, ...]
 ) -> None:
-    code, said = as_user(name, password, guarded, certified.authority, *command)
-    assert code == 2, said
-    assert "denies this user access" in said
-    assert "ACLs" in said
-    assert "Traceback" not in said
+    code, message = as_user(name, password, guarded, certified.authority, *command)
+    assert code == 2, message
+    assert "denies this user access" in message
+    assert "ACLs" in message
+    assert "Traceback" not in message
 
 
 @pytest.mark.kafka
-def test_a_broker_that_cannot_show_a_trusted_certificate_is_told(guarded: KafkaServer, tmp_path: Path) -> None:
-    code, said = as_user("admin", "sesame", guarded, certificates(tmp_path).authority, "lag")
+def test_a_broker_without_a_trusted_certificate_is_refused(guarded: KafkaServer, tmp_path: Path) -> None:
+    code, message = as_user("admin", "sesame", guarded, certificates(tmp_path).authority, "lag")
     assert code == 2
-    assert "certificate cannot be trusted" in said
-    assert "sesame" not in said
+    assert "certificate cannot be trusted" in message
+    assert "sesame" not in message
 
 
 @pytest.mark.kafka
-def test_a_broker_that_wants_tls_and_a_password_and_gets_neither_is_told(guarded: KafkaServer) -> None:
+def test_a_broker_that_requires_tls_and_a_password_is_reported_as_not_answering(guarded: KafkaServer) -> None:
     result = gate("lag", "--kafka", guarded.brokers, "--set", "kafka_request_timeout_seconds=2")
     assert result.exit_code == 3
     assert "does not answer" in result.stderr

@@ -46,12 +46,12 @@ def test_every_experiment_is_listed_with_what_it_repeats() -> None:
 
 @pytest.mark.parametrize("name", [*EXPERIMENTS])
 def test_the_help_of_an_experiment_names_its_paper_and_each_option_with_its_default(name: str) -> None:
-    told = " ".join(gate("lab", name, "--help").stdout.split())
+    report = " ".join(gate("lab", name, "--help").stdout.split())
     one = EXPERIMENTS[name]
-    assert one.repeats in told
+    assert one.repeats in report
     for field in one.options.__struct_fields__:
-        assert f"--{field.replace('_', '-')} " in told
-    assert told.count("Default: ") == len(one.options.__struct_fields__)
+        assert f"--{field.replace('_', '-')} " in report
+    assert report.count("Default: ") == len(one.options.__struct_fields__)
 
 
 def test_an_experiment_on_a_folder_of_texts_writes_its_report(notes: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--corpus", "nowhere"], "corpus: there is no nowhere"),
         (["--corpus", "empty"], "corpus: empty holds no document"),
@@ -87,8 +87,8 @@ def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> Non
         (["--corpus", "one", "--plant", "perhaps"], "choose one of auto, no, yes"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_before_any_work(
-    empty_folder: Path, arguments: list[str], said: str
+def test_a_corpus_that_cannot_be_measured_is_refused_before_any_work(
+    empty_folder: Path, arguments: list[str], message: str
 ) -> None:
     for folder in ("empty", "binary", "one"):
         (empty_folder / folder).mkdir()
@@ -98,7 +98,7 @@ def test_what_cannot_be_measured_is_refused_before_any_work(
     (empty_folder / "broken.jsonl").write_text(f"{CANARY}\n")
     done = gate("lab", "quality", *arguments, "--out", "out")
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert CANARY not in done.stderr
     assert not (empty_folder / "out").exists()
 
@@ -109,7 +109,7 @@ def test_no_other_command_loads_the_lab() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_several_wrong_options_are_told_at_once(notes: Path) -> None:
+def test_several_wrong_options_are_reported_at_once(notes: Path) -> None:
     done = gate(
         "lab", "roth-2013", "--corpus", notes, "--out", "out", "--gram", "0", "--similarity", "2", "--seed", "-1"
     )
@@ -117,7 +117,7 @@ def test_several_wrong_options_are_told_at_once(notes: Path) -> None:
     assert [line.split()[1] for line in done.stderr.splitlines()] == ["--seed:", "--similarity:", "--gram:"]
 
 
-def test_a_file_that_is_no_text_is_left_out_and_told(notes: Path) -> None:
+def test_a_file_that_is_no_text_is_left_out_and_reported(notes: Path) -> None:
     (notes / "picture.png").write_bytes(b"\x89PNG\0")
     assert len(corpus_of(notes)) == 6
 

@@ -59,7 +59,7 @@ def test_a_sketch_cannot_be_rebuilt_from_a_verdict_and_nothing_is_made(tmp_path:
     assert not (tmp_path / "y.sqlite").exists()
 
 
-def test_verdicts_that_cannot_be_used_or_come_out_otherwise_are_told(tmp_path: Path) -> None:
+def test_verdicts_that_cannot_be_used_or_come_out_otherwise_are_counted(tmp_path: Path) -> None:
     simhash = ("--profile", "simhash")
     done("run", "--quiet", "-o", "v.jsonl", *simhash, stdin=event("a", LIGHTHOUSE) + event("b", LIGHTHOUSE.upper()))
     first, second = Path("v.jsonl").read_text().splitlines()
@@ -76,7 +76,7 @@ def test_verdicts_that_cannot_be_used_or_come_out_otherwise_are_told(tmp_path: P
     assert "2 otherwise" in result.stderr
 
 
-def test_a_rebuild_needs_an_empty_index_and_may_go_on(index: tuple[str, ...]) -> None:
+def test_a_rebuild_needs_an_empty_index_or_resume(index: tuple[str, ...]) -> None:
     Path("events.jsonl").write_text(EVENTS)
     result = gate("index", "rebuild", "events.jsonl", *index)
     assert result.exit_code == 2
@@ -84,7 +84,7 @@ def test_a_rebuild_needs_an_empty_index_and_may_go_on(index: tuple[str, ...]) ->
     done("index", "rebuild", "events.jsonl", *index, "--resume")
 
 
-def test_check_ins_that_cannot_be_judged_are_dead_lettered_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_check_ins_that_cannot_be_judged_are_dead_lettered_and_the_rest_is_judged(tmp_path: Path) -> None:
     Path("events.jsonl").write_text("no json\n" + EVENTS)
     target = ("--index", tmp_path / "y.sqlite")
     result = gate("index", "rebuild", "events.jsonl", *target, "--dead-letters", "dead.jsonl")

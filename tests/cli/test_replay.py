@@ -48,8 +48,8 @@ def gate(*arguments: str | Path, stdin: bytes | None = None) -> Result:
 def summary(*arguments: str | Path, code: int = 0, stdin: bytes | None = None) -> dict[str, Any]:
     result = gate("replay", *arguments, "--json", stdin=stdin)
     assert result.exit_code == code, result.output
-    told: dict[str, Any] = json.loads(result.stdout)
-    return told
+    report: dict[str, Any] = json.loads(result.stdout)
+    return report
 
 
 def event(document_id: str, text: str, **more: Any) -> bytes:
@@ -75,24 +75,24 @@ def archive() -> Path:
 
 
 def test_an_archive_is_judged_in_the_order_of_its_names(archive: Path) -> None:
-    told = summary(archive, "--index", "kept.sqlite", code=1)
-    assert told["relations"] == {"new": 4, "exact": 1, "near": 1}
-    assert told["groups"] == [
+    report = summary(archive, "--index", "kept.sqlite", code=1)
+    assert report["relations"] == {"new": 4, "exact": 1, "near": 1}
+    assert report["groups"] == [
         {"original": "bread.txt", "documents": 2},
         {"original": "letters/light.txt", "documents": 2},
     ]
-    assert told["unreadable"] == {
+    assert report["unreadable"] == {
         "bad_json": {"count": 1, "examples": ["more.jsonl.gz:3"]},
         "binary": {"count": 1, "examples": ["photo.png"]},
     }
-    assert (told["read"], told["deletes"], told["sent"]) == (7, 1, 7)
+    assert (report["read"], report["deletes"], report["sent"]) == (7, 1, 7)
     [verdict] = [
         json.loads(line) for line in gate("explain", "again", "--index", "kept.sqlite", "--json").stdout.splitlines()
     ]
     assert verdict["relation"] == "new"  # the delete came before it
 
 
-def test_people_are_told_the_same_and_no_text(archive: Path) -> None:
+def test_the_summary_for_people_has_the_same_counts_and_no_text(archive: Path) -> None:
     result = gate("replay", archive, "--index", "kept.sqlite")
     assert result.exit_code == 1
     assert "skipped: photo.png: is not a text file; extract its text first" in result.stderr
@@ -103,14 +103,14 @@ def test_people_are_told_the_same_and_no_text(archive: Path) -> None:
 
 
 def test_a_dry_run_reads_everything_and_leaves_nothing(archive: Path, state: Path) -> None:
-    told = summary(archive, "--index", "kept.sqlite", "--dry-run", code=1)
-    assert (told["read"], told["sent"], told["relations"]) == (7, 0, {})
-    assert told["unreadable"]["binary"]["count"] == 1
+    report = summary(archive, "--index", "kept.sqlite", "--dry-run", code=1)
+    assert (report["read"], report["sent"], report["relations"]) == (7, 0, {})
+    assert report["unreadable"]["binary"]["count"] == 1
     assert not Path("kept.sqlite").exists()
     assert not state.exists()
 
 
-def test_what_is_done_is_left_out_by_resume_and_judged_alike_without(archive: Path) -> None:
+def test_files_that_are_done_are_left_out_by_resume_and_judged_alike_without(archive: Path) -> None:
     before = summary(archive, "--index", "kept.sqlite", code=1)
     assert summary(archive, "--index", "kept.sqlite", "--resume", code=1)["read"] == 0
     (archive / "bread.txt").write_text(BRIDGE)
@@ -125,13 +125,13 @@ def test_standard_input_is_replayed_and_resumed_by_its_lines() -> None:
     lines[2] = b"no json\n"
     assert summary("-", "--index", "kept.sqlite", stdin=gzip.compress(b"".join(lines[:3])), code=1)["read"] == 2
     resumed = summary("-", "--index", "kept.sqlite", "--resume", stdin=b"".join(lines))
-    assert (resumed["read"], resumed["unreadable"]) == (2, {})  # what was told before is not told again
+    assert (resumed["read"], resumed["unreadable"]) == (2, {})  # a line that was reported before is not reported again
 
 
 def test_an_index_beside_the_documents_is_none_of_them(archive: Path) -> None:
-    told = summary(archive, "--index", archive / "kept.sqlite", "--journal", archive / "notes", code=1)
-    assert told["unreadable"]["binary"] == {"count": 1, "examples": ["photo.png"]}
-    assert told["read"] == 7
+    report = summary(archive, "--index", archive / "kept.sqlite", "--journal", archive / "notes", code=1)
+    assert report["unreadable"]["binary"] == {"count": 1, "examples": ["photo.png"]}
+    assert report["read"] == 7
 
 
 def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
@@ -147,15 +147,15 @@ def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
 def test_fields_of_other_names_are_mapped_and_a_file_of_prose_is_reported_once() -> None:
     Path("posts.jsonl").write_bytes(b"".join(b'{"id": %d, "body": "%d"}\n' % (n, n) for n in range(30)))
     Path("prose.jsonl").write_text("A line of prose.\n" * 100)
-    told = summary(
+    report = summary(
         "posts.jsonl", "prose.jsonl", "--index", "kept.sqlite", "--id-field", "id", "--text-field", "body", code=1
     )
-    assert (told["read"], told["judged"]) == (30, 30)
-    assert told["unreadable"] == {"not_json_lines": {"count": 1, "examples": ["prose.jsonl"]}}
+    assert (report["read"], report["judged"]) == (30, 30)
+    assert report["unreadable"] == {"not_json_lines": {"count": 1, "examples": ["prose.jsonl"]}}
     assert gate("explain", "17", "--index", "kept.sqlite").exit_code == 0
 
 
-def test_progress_tells_the_rate_the_time_left_and_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_has_the_rate_the_time_left_and_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     moments = iter(
         [100.0, 100.0, 100.0, 100.0 + PROGRESS_SECONDS / 2, 100.0 + PROGRESS_SECONDS, 101.0 + PROGRESS_SECONDS]
     )
@@ -216,8 +216,8 @@ def worker(topic: Topic) -> Iterator[None]:
 
 
 def test_documents_go_to_the_topic_with_their_ids_as_keys_and_their_dates(archive: Path, topic: Topic) -> None:
-    told = summary(archive, *topic.options, "--wait", "0", "--source", "old shelf", code=1)
-    assert (told["sent"], told["unanswered"]) == (7, 0)  # nobody looked for verdicts
+    report = summary(archive, *topic.options, "--wait", "0", "--source", "old shelf", code=1)
+    assert (report["sent"], report["unanswered"]) == (7, 0)  # with --wait 0 no verdict is awaited
     found = {record.key: record for record in topic.records()}
     assert set(found) == {b"bread.txt", b"letters/light.txt", b"letters/wide.txt", b"copy", b"bridge", b"again"}
     events = [event for event in topic.events() if isinstance(event, CheckInEvent)]
@@ -225,21 +225,21 @@ def test_documents_go_to_the_topic_with_their_ids_as_keys_and_their_dates(archiv
     assert all(event.checked_in_at is not None and event.source == "old shelf" for event in events)
 
 
-def test_what_nobody_judges_is_told_to_wait(topic: Topic) -> None:
+def test_documents_without_a_verdict_are_counted_as_waiting(topic: Topic) -> None:
     Path("e.jsonl").write_bytes(event("a", BREAD) + event("b", BRIDGE))
     assert summary("e.jsonl", *topic.options, "--wait", "0.1")["unanswered"] == 2
     assert "without a verdict so far" in gate("replay", "e.jsonl", *topic.options, "--wait", "0.1").stdout
 
 
 @pytest.mark.usefixtures("worker")
-def test_the_verdicts_on_what_was_sent_are_counted(archive: Path, topic: Topic) -> None:
+def test_verdicts_on_the_documents_sent_are_counted(archive: Path, topic: Topic) -> None:
     (archive / "sub.jsonl").write_bytes(event("same", BREAD))
-    told = summary(archive, *topic.options, "--wait", "60", code=1)
-    assert told["judged"] == 6
-    assert told["unanswered"] == 0
-    assert sum(group["documents"] for group in told["groups"]) == 5  # which was first depends on the partitions
+    report = summary(archive, *topic.options, "--wait", "60", code=1)
+    assert report["judged"] == 6
+    assert report["unanswered"] == 0
+    assert sum(group["documents"] for group in report["groups"]) == 5  # which was first depends on the partitions
     again = summary(archive, *topic.options, "--wait", "60", code=1)
-    assert again["relations"] == told["relations"]  # nobody finds himself
+    assert again["relations"] == report["relations"]  # a document does not match itself
 
 
 def journal_lines(state: Path) -> int:
@@ -260,7 +260,7 @@ def large(count: int) -> Path:
 
 
 @pytest.mark.parametrize("to_topic", [True, False])
-def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path, to_topic: bool) -> None:
+def test_a_killed_replay_resumes_without_gaps(topic: Topic, state: Path, to_topic: bool) -> None:
     archive = large(1000)
     target = (*topic.options, "--wait", "0") if to_topic else ("--index", "kept.sqlite")
     for kill in range(3):
@@ -272,8 +272,8 @@ def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path,
         finally:
             process.kill()
             process.wait()
-    told = summary(archive, *target, "--resume")
-    assert 0 < told["read"] < 1000
+    report = summary(archive, *target, "--resume")
+    assert 0 < report["read"] < 1000
     wanted = {f"{n:04}.txt" for n in range(500)} | {f"line {n}" for n in range(500)}
     if to_topic:
         sent = Counter(event.document_id for event in topic.events())
@@ -285,7 +285,7 @@ def test_a_replay_that_is_killed_goes_on_without_gaps(topic: Topic, state: Path,
     assert summary(archive, *target, "--resume")["read"] == 0
 
 
-def test_an_interrupted_replay_notes_what_is_under_way_before_it_ends(topic: Topic, state: Path) -> None:
+def test_an_interrupted_replay_records_the_batch_in_flight_before_it_ends(topic: Topic, state: Path) -> None:
     archive = large(1000)
     arguments: tuple[str | Path, ...] = (archive, *topic.options, "--wait", "0", "--rate", "100")
     process = started(*arguments, stderr=subprocess.PIPE)
@@ -297,16 +297,16 @@ def test_an_interrupted_replay_notes_what_is_under_way_before_it_ends(topic: Top
         process.kill()
     assert process.stderr is not None
     with process.stderr as stream:
-        said = stream.read().decode()
+        message = stream.read().decode()
     command_line = shlex.join(["gate", "replay", *map(str, arguments), "--resume"])
-    assert said.endswith(f"interrupted\nwhat was sent is recorded; continue with:\n  {command_line}\n")
+    assert message.endswith(f"interrupted\nwhat was sent is recorded; continue with:\n  {command_line}\n")
     sent = len(topic.records())
     left = summary(archive, *topic.options, "--wait", "0", "--resume")["read"]
     assert 1000 - sent <= left <= 1000 - sent + 10  # a batch, if the signal came between its last record and its note
     assert len({record.key for record in topic.records()}) == 1000
 
 
-def test_a_document_that_the_topic_does_not_take_is_told_and_the_rest_goes_on(
+def test_a_document_that_the_topic_refuses_is_reported_and_the_others_are_sent(
     topic: Topic, topic_factory: TopicFactory
 ) -> None:
     topic.names["kafka_topics"] = topic_factory.create("small", max_message_bytes="2000")
@@ -316,6 +316,6 @@ def test_a_document_that_the_topic_does_not_take_is_told_and_the_rest_goes_on(
         + event("c", "text")
     )
     Path("e.jsonl").write_bytes(lines)
-    told = summary("e.jsonl", *topic.options, "--wait", "0", code=1)
-    assert told["dead_lettered"] == {"too_large_for_topic": 1}
+    report = summary("e.jsonl", *topic.options, "--wait", "0", code=1)
+    assert report["dead_lettered"] == {"too_large_for_topic": 1}
     assert [record.key for record in topic.records()] == [b"a", b"c"]

@@ -49,7 +49,7 @@ def test_several_files_and_standard_input_are_read_one_after_another(tmp_path: P
     assert [v["relation"] for v in lines(result.stdout)] == ["new", "exact"]
 
 
-def test_a_line_that_cannot_be_judged_is_told_without_its_text_and_the_rest_goes_on() -> None:
+def test_a_bad_line_is_reported_without_its_text_and_the_rest_is_judged() -> None:
     broken = '{"document_id": "x", "text": 42, "title": "a private title"}\n'
     result = gate(stdin=event("a", LIGHTHOUSE) + "\n" + broken + event("b", LIGHTHOUSE) + "\n")
     assert result.exit_code == 1
@@ -70,7 +70,7 @@ def test_a_file_of_dead_letters_holds_the_originals_and_grows(tmp_path: Path) ->
     assert lines(letters.read_text())[0]["reason"] == "bad_json"
 
 
-def test_with_json_what_goes_to_stderr_is_json_too() -> None:
+def test_with_json_stderr_is_json_too() -> None:
     result = gate("--json", stdin="no json\n" + event("a", LIGHTHOUSE) + "\n")
     letter, summary = lines(result.stderr)
     assert letter["reason"] == "bad_json"
@@ -78,7 +78,7 @@ def test_with_json_what_goes_to_stderr_is_json_too() -> None:
     assert summary == {"summary": {"dead_lettered": 1, "new": 1}}
 
 
-def test_a_delete_frees_what_was_refused_for_its_sake_and_takes_effect_in_its_place() -> None:
+def test_a_delete_frees_the_copies_of_a_document_and_takes_effect_in_its_place() -> None:
     delete = json.dumps({"type": "delete", "document_id": "a"})
     result = gate(
         stdin="\n".join([event("a", LIGHTHOUSE), event("b", LIGHTHOUSE), delete, event("c", LIGHTHOUSE)]) + "\n"
@@ -130,7 +130,7 @@ def test_nothing_in_gives_nothing_out() -> None:
     assert (result.exit_code, result.stdout) == (0, "")
 
 
-def test_where_the_input_pauses_what_came_so_far_is_answered() -> None:
+def test_events_read_so_far_are_answered_where_the_input_pauses() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "gate", "run", "--quiet"],
         stdin=subprocess.PIPE,
@@ -176,7 +176,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
     assert (result.exit_code, len(lines(result.stdout))) == (0, 3)
 
 
-def test_a_file_of_prose_is_reported_once_and_the_next_file_goes_on(tmp_path: Path) -> None:
+def test_a_file_of_prose_is_reported_once_and_the_next_file_is_judged(tmp_path: Path) -> None:
     prose, events = tmp_path / "prose.txt", tmp_path / "events.jsonl"
     prose.write_text("A line of prose.\n" * 5000)
     events.write_text(COPIES)

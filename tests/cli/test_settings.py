@@ -22,7 +22,7 @@ def gate(*arguments: str | Path, stdin: str | None = None, **environ: str) -> Re
     return CliRunner().invoke(main, [*map(str, arguments)], input=stdin, env=environ)
 
 
-def told(*arguments: str | Path, **environ: str) -> dict[str, Any]:
+def report(*arguments: str | Path, **environ: str) -> dict[str, Any]:
     result = gate(*arguments, "--json", **environ)
     assert result.exit_code == 0, result.stderr
     found: dict[str, Any] = json.loads(result.stdout)
@@ -63,17 +63,17 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_teaches_by_example(command: tuple[str, ...]) -> None:
+def test_the_help_of_every_command_has_an_example_and_json(command: tuple[str, ...]) -> None:
     name = tuple(word for word in command if not word.endswith(".toml") and word not in ("a", "."))
-    said = gate(*name, "--help").stdout
-    assert f"\n    gate {' '.join(name)}" in said
-    assert "--json" in said
+    message = gate(*name, "--help").stdout
+    assert f"\n    gate {' '.join(name)}" in message
+    assert "--json" in message
 
 
-def test_the_help_of_all_commands_is_whole_and_tells_the_exit_codes() -> None:
-    said = gate("--help").stdout
-    assert "..." not in said.partition("Commands:")[2]
-    assert "Exit codes:" in said
+def test_the_main_help_cuts_no_sentence_and_lists_the_exit_codes() -> None:
+    message = gate("--help").stdout
+    assert "..." not in message.partition("Commands:")[2]
+    assert "Exit codes:" in message
 
 
 # Layers
@@ -81,7 +81,7 @@ def test_the_help_of_all_commands_is_whole_and_tells_the_exit_codes() -> None:
 
 def test_flags_win_over_the_environment_and_that_over_the_file() -> None:
     Path("gate.toml").write_text("[limits]\nmax_matches = 1\nmax_candidates = 1\nmax_bucket = 1\n")
-    found = told(
+    found = report(
         "config",
         "--set",
         "limits.max_matches=3",
@@ -95,7 +95,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file() -> None:
 
 
 def test_every_setting_is_shown_with_its_origin_to_programs_and_to_people() -> None:
-    found = told("config", "--profile", "simhash", "--index", "kept.sqlite")
+    found = report("config", "--profile", "simhash", "--index", "kept.sqlite")
     assert set(found) == {*KEYS, *SECRETS}
     assert found["index"] == {"value": "kept.sqlite", "source": "--index"}
     assert found["profile"]["source"] == "--profile"
@@ -124,7 +124,7 @@ def test_every_setting_is_described_to_people_and_to_programs() -> None:
 def test_a_secret_is_in_force_and_not_shown() -> None:
     found = gate("config", GATE_SECRET="hush hush")
     assert "hush" not in found.output
-    assert told("config", GATE_SECRET="hush hush")["secret"] == {"value": "set", "source": "GATE_SECRET"}
+    assert report("config", GATE_SECRET="hush hush")["secret"] == {"value": "set", "source": "GATE_SECRET"}
     [plain, hidden] = (
         json.loads(gate("run", "--quiet", stdin=event("a", LIGHTHOUSE), **environ).stdout)["fingerprint"]
         for environ in ({}, {"GATE_SECRET": "hush hush"})
@@ -134,7 +134,7 @@ def test_a_secret_is_in_force_and_not_shown() -> None:
 
 def test_a_settings_file_may_be_named_by_a_flag(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text('profile = "minhash"\nindex = "kept.sqlite"')
-    found = told("config", "--config", tmp_path / "other.toml")
+    found = report("config", "--config", tmp_path / "other.toml")
     assert found["profile"]["value"] == "minhash@1"
     assert found["index"]["value"] == str(tmp_path / "kept.sqlite")
 
@@ -143,7 +143,7 @@ def test_a_settings_file_may_be_named_by_a_flag(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_tells_all_that_is_wrong_at_once_and_changes_nothing(command: tuple[str, ...]) -> None:
+def test_every_command_reports_all_problems_at_once_and_changes_nothing(command: tuple[str, ...]) -> None:
     Path("gate.toml").write_text("idnex = 1\n[limits]\nmax_matches = 0\n")
     result = gate(*command, "--profile", "standrad", "--set", "qqq=1", GATE_LIMITS_BATCH_CHARS="many")
     assert result.exit_code == 2
@@ -184,9 +184,9 @@ def test_a_profile_in_a_file_decides_in_every_command() -> None:
     for command in (("check", "docs"), ("demo",)):
         first = json.loads(gate(*command, "--profile", "strict.toml", "--json").stdout.splitlines()[0])
         assert first["profile"] == "strict@1"
-    assert told("compare", "docs/a", "docs/b", "--profile", "strict.toml")["alike"] is False
-    assert told("compare", "docs/a", "docs/b")["alike"] is True
-    assert told("plan", "--profile", "strict.toml")["profile"] == "strict@1"
+    assert report("compare", "docs/a", "docs/b", "--profile", "strict.toml")["alike"] is False
+    assert report("compare", "docs/a", "docs/b")["alike"] is True
+    assert report("plan", "--profile", "strict.toml")["profile"] == "strict@1"
 
 
 def test_the_index_of_the_settings_file_is_used_by_every_command() -> None:
@@ -194,10 +194,10 @@ def test_the_index_of_the_settings_file_is_used_by_every_command() -> None:
     assert gate("run", "--quiet", stdin=event("a", LIGHTHOUSE)).exit_code == 0
     assert "It is new" in gate("explain", "a").stdout
     assert gate("similar", "a").exit_code == 0
-    assert told("index", "info")["documents"] == 1
+    assert report("index", "info")["documents"] == 1
     assert gate("delete", "a").stdout == "a: deleted\n"
     assert gate("run", "--quiet", "--index", "memory", stdin=event("b", BREAD)).exit_code == 0
-    assert told("index", "info")["documents"] == 0
+    assert report("index", "info")["documents"] == 0
 
 
 @pytest.mark.parametrize("way", ["file", "environment", "flag", "set"])
@@ -230,13 +230,13 @@ def test_contents_are_read_from_where_the_setting_says(way: str) -> None:
     assert json.loads(result.stdout)["relation"] == "new"
 
 
-def test_a_content_root_that_is_not_there_is_told() -> None:
+def test_a_missing_content_root_is_reported() -> None:
     result = gate("run", "--content-root", "missing", stdin="")
     assert result.exit_code == 2
     assert "content_root (--content-root): missing is not a folder" in result.stderr
 
 
-def test_limits_are_kept_to() -> None:
+def test_limits_are_obeyed() -> None:
     long = event("a", "word " * 100)
     result = gate("run", "--set", "limits.max_document_chars=100", stdin=long)
     assert result.exit_code == 1
@@ -251,8 +251,8 @@ def test_limits_are_kept_to() -> None:
 # Planning
 
 
-def test_a_plan_tells_probes_candidates_bytes_and_the_recall_curve() -> None:
-    found = told("plan", "--documents", "1000")
+def test_a_plan_has_probes_candidates_bytes_and_the_recall_curve() -> None:
+    found = report("plan", "--documents", "1000")
     assert found["documents"] == 1000
     assert found["total_bytes"] == 1000 * sum(found["bytes_per_document"].values())
     assert found["probes"] > 0
@@ -266,7 +266,7 @@ def test_a_plan_tells_probes_candidates_bytes_and_the_recall_curve() -> None:
 
 
 def test_other_parameters_can_be_tried_and_show_in_the_figures() -> None:
-    plain, tried = told("plan"), told("plan", "--radius", "6", "--bands", "8", "--rows", "8", "--bins", "64")
+    plain, tried = report("plan"), report("plan", "--radius", "6", "--bands", "8", "--rows", "8", "--bins", "64")
     assert tried["profile"] == "tried@1"
     assert tried["radius"] == 6
     assert tried["probes"] > plain["probes"]
@@ -277,28 +277,28 @@ def test_other_parameters_can_be_tried_and_show_in_the_figures() -> None:
 
 
 def test_with_longer_shingles_fewer_words_may_change() -> None:
-    few, many = told("plan", "--gram", "5"), told("plan", "--gram", "1")
+    few, many = report("plan", "--gram", "5"), report("plan", "--gram", "1")
     assert few["recall"][4]["changed"] < many["recall"][4]["changed"]
     # One word of ten replaced: 0.9 of the words survive, so J = 0.9 / 1.1.
     assert many["recall"][6]["changed"] == pytest.approx(1 - 2 * 0.8 / 1.8, abs=1e-4)
 
 
 def test_bands_are_chosen_for_a_resemblance_and_the_curve_shows_it() -> None:
-    found = told("plan", "--profile", "minhash", "--at", ".8", "--recall", ".99")
+    found = report("plan", "--profile", "minhash", "--at", ".8", "--recall", ".99")
     assert found["parameters"]["bands"] * found["parameters"]["rows"] <= found["parameters"]["bins"]
     curve = {one["resemblance"]: one["found"] for one in found["recall"]}
     assert curve[0.8] >= 0.99
-    assert told("plan", "--profile", "minhash", "--at", ".8")["recall"][6]["found"] >= 0.95
+    assert report("plan", "--profile", "minhash", "--at", ".8")["recall"][6]["found"] >= 0.95
 
 
 def test_every_built_in_profile_has_a_plan() -> None:
     for name in BUILT_IN:
-        assert told("plan", "--profile", name)["recall"][-1]["found"] == 1.0
+        assert report("plan", "--profile", name)["recall"][-1]["found"] == 1.0
         assert "method" in gate("plan", "--profile", name).stdout
 
 
 @pytest.mark.parametrize(
-    ("tried", "said"),
+    ("tried", "message"),
     [
         (("--recall", ".9"), "--at"),
         (("--at", "1.5"), "at: 1.5 is not allowed"),
@@ -311,7 +311,7 @@ def test_every_built_in_profile_has_a_plan() -> None:
         (("--bins", "1", "--gram", "0"), "gram: 0 is not allowed"),
     ],
 )
-def test_parameters_that_do_not_go_together_are_told(tried: tuple[str, ...], said: str) -> None:
+def test_parameters_that_contradict_each_other_are_reported(tried: tuple[str, ...], message: str) -> None:
     result = gate("plan", *tried)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr

@@ -34,19 +34,19 @@ def verdict(
 NEAR = Match(document_id="b", version="2", relation=Relation.NEAR, distance=5, resemblance=0.8675, containment=0.93)
 
 
-def said(one: Verdict) -> str:
+def reasons(one: Verdict) -> str:
     return " ".join(show.reasons(one, BUILT_IN["standard"]))
 
 
-def test_a_match_is_told_by_all_its_measures() -> None:
-    told = said(verdict(Relation.NEAR, NEAR, candidates=3, group="b"))
-    assert "It is near: a document much like it was known." in told
+def test_a_reason_names_all_measures_of_the_best_match() -> None:
+    report = reasons(verdict(Relation.NEAR, NEAR, candidates=3, group="b"))
+    assert "It is near: a document much like it was known." in report
     assert (
         "The best match is b (version 2): this document resembles it to 86.7 %, has 93.0 % of its features in it and "
         "differs from its fingerprint in 5 of 64 bits."
-    ) in told
-    assert "It was compared with 3 candidates from the index; 1 was alike." in told
-    assert "The first document of its family" not in told
+    ) in report
+    assert "It was compared with 3 candidates from the index; 1 was alike." in report
+    assert "The first document of its family" not in report
 
 
 def test_a_similarity_index_is_not_called_a_resemblance() -> None:
@@ -55,20 +55,20 @@ def test_a_similarity_index_is_not_called_a_resemblance() -> None:
     )
     profile = BUILT_IN["roth-2011"]
     one = msgspec.structs.replace(verdict(Relation.NEAR, match), profile=profile.ref)
-    told = " ".join(show.reasons(one, profile))
-    assert "has a similarity index near its own (the smaller is 75.0 % of the larger)." in told
-    assert "which asks for a quotient of similarity indexes of at least 70.0 %." in told
-    assert "resembl" not in told
+    report = " ".join(show.reasons(one, profile))
+    assert "has a similarity index near its own (the smaller is 75.0 % of the larger)." in report
+    assert "which asks for a quotient of similarity indexes of at least 70.0 %." in report
+    assert "resembl" not in report
 
 
-def test_the_first_of_the_family_is_told_where_it_is_not_the_best_match() -> None:
-    assert "The first document of its family is c." in said(verdict(Relation.NEAR, NEAR, candidates=3, group="c"))
+def test_the_original_is_named_where_it_is_not_the_best_match() -> None:
+    assert "The first document of its family is c." in reasons(verdict(Relation.NEAR, NEAR, candidates=3, group="c"))
 
 
-def test_matches_that_were_cut_off_are_told_of() -> None:
-    told = said(verdict(Relation.NEAR, NEAR, candidates=3, group="b", capped=True))
-    assert "1 or more were alike" in told
-    assert "It may know less than it should: there are more matches than are named (limits.max_matches)." in told
+def test_capped_matches_are_reported() -> None:
+    report = reasons(verdict(Relation.NEAR, NEAR, candidates=3, group="b", capped=True))
+    assert "1 or more were alike" in report
+    assert "It may know less than it should: there are more matches than are named (limits.max_matches)." in report
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_matches_that_were_cut_off_are_told_of() -> None:
     ],
 )
 def test_every_relation_has_its_reason(one: Verdict, sentence: str) -> None:
-    assert sentence in said(one)
+    assert sentence in reasons(one)
 
 
 def test_every_relation_and_every_limit_has_words() -> None:

@@ -94,7 +94,7 @@ def test_no_colour_where_none_is_wanted() -> None:
     assert "\x1b[1;33m" not in shown
 
 
-def test_shared_and_differing_passages_have_colours_of_their_own_and_stand_side_by_side_if_there_is_room(
+def test_shared_and_differing_passages_have_colours_of_their_own_and_are_side_by_side_on_a_wide_terminal(
     texts: tuple[Path, Path],
 ) -> None:
     _, shown = on_terminal("compare", *texts, columns=100)
@@ -139,7 +139,7 @@ def test_verdicts_on_a_terminal_are_not_disturbed_by_a_bar(tmp_path: Path) -> No
     assert summary == "done: 1 new"
 
 
-def test_a_dead_letter_is_told_whole_while_a_bar_is_shown(tmp_path: Path) -> None:
+def test_a_dead_letter_is_reported_whole_beside_a_bar(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(event("a", LIGHTHOUSE) + "no json\n" + event("b", LIGHTHOUSE))
     code, shown = on_terminal("run", path, output=tmp_path / "out.jsonl")
@@ -177,7 +177,7 @@ def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_
     ],
 )
 def test_an_interrupted_check_prints_the_command_that_continues_it(options: tuple[str, ...], hint: str) -> None:
-    os.mkfifo("pipe")  # a file whose reading waits until somebody writes to it
+    os.mkfifo("pipe")  # a read of it waits until it has a writer
     arguments = ["check", "pipe", *options]
     with subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -188,7 +188,7 @@ def test_an_interrupted_check_prints_the_command_that_continues_it(options: tupl
 
 
 def closed_pipe() -> int:
-    """The end of a pipe that nobody reads."""
+    """The writing end of a pipe without a reader."""
     reader, writer = os.pipe()
     os.close(reader)
     return writer
@@ -197,7 +197,7 @@ def closed_pipe() -> int:
 @pytest.mark.parametrize(
     "command", [("demo",), ("demo", "--json"), ("plan",), ("config",), ("compare", "LEFT", "RIGHT")], ids=" ".join
 )
-def test_a_reader_that_has_had_enough_ends_the_command_quietly(
+def test_a_reader_that_closes_its_end_ends_the_command_quietly(
     command: tuple[str, ...], texts: tuple[Path, Path]
 ) -> None:
     named = {"LEFT": str(texts[0]), "RIGHT": str(texts[1])}
@@ -223,7 +223,7 @@ def test_a_run_whose_reader_takes_only_the_first_verdict_ends_quietly(events: Pa
         assert process.wait(60) == 128 + signal.SIGPIPE
 
 
-def test_an_interrupted_run_ends_without_a_traceback_and_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_without_a_traceback_and_can_be_continued(tmp_path: Path) -> None:
     index = str(tmp_path / "gate.sqlite")
     with subprocess.Popen(
         [*COMMAND, "run", "--index", index],
@@ -251,7 +251,7 @@ def test_an_interrupted_run_ends_without_a_traceback_and_goes_on_where_it_was(tm
     assert {**json.loads(again.stdout), "judged_at": None} == {**first, "judged_at": None}
 
 
-def test_a_terminal_that_lacks_a_letter_gets_it_spelled_out(tmp_path: Path) -> None:
+def test_a_letter_that_the_terminal_lacks_becomes_an_escape(tmp_path: Path) -> None:
     (tmp_path / "漢.txt").write_text(LIGHTHOUSE)
     shown = subprocess.run(
         [*COMMAND, "check", str(tmp_path)],
@@ -262,7 +262,7 @@ def test_a_terminal_that_lacks_a_letter_gets_it_spelled_out(tmp_path: Path) -> N
     assert b"\\u6f22.txt" in shown.stdout
 
 
-def test_an_output_that_is_full_is_told_and_can_be_tried_again(events: Path) -> None:
+def test_a_full_output_is_reported_and_can_be_tried_again(events: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         result = subprocess.run([*COMMAND, "run", events], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert result.returncode == 3

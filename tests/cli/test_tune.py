@@ -43,7 +43,7 @@ def test_tuning_writes_a_profile_that_a_check_can_use(tuned: tuple[Path, Result]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nowhere"], "corpus: there is no nowhere"),
         (["notes", "--recall", "1.5"], "--recall: '1.5' is not allowed; give a number above 0 and below 1"),
@@ -54,16 +54,18 @@ def test_tuning_writes_a_profile_that_a_check_can_use(tuned: tuple[Path, Result]
         (["notes"], "corpus: notes has 1 document; tune needs 2 or more"),
     ],
 )
-def test_what_cannot_be_tuned_is_refused_before_any_work(empty_folder: Path, arguments: list[str], said: str) -> None:
+def test_a_corpus_that_cannot_be_tuned_for_is_refused_before_any_work(
+    empty_folder: Path, arguments: list[str], message: str
+) -> None:
     (empty_folder / "notes").mkdir()
     (empty_folder / "notes" / "a.txt").write_text("one")
     done = gate("tune", *arguments)
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert not (empty_folder / "tuned").exists()
 
 
-def test_if_nothing_reaches_the_aim_the_exit_code_tells(tmp_path: Path) -> None:
+def test_if_no_profile_reaches_the_aim_the_exit_code_is_1(tmp_path: Path) -> None:
     notes = folder_of(strangers(40, words=60), tmp_path / "notes")
     done = gate("tune", notes, "--out", tmp_path / "out", "--at", ".5", "--recall", ".999", "--copies", "100")
     assert done.exit_code == 1
