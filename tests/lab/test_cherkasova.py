@@ -2,124 +2,20 @@
 
 from __future__ import annotations
 
-import random
-
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from gate.core.method_registry import method_of
 from gate.errors import ConfigError
 from gate.lab.cherkasova import EXPERIMENT, CherkasovaOptions, check, run
 from gate.lab.experiment import ExperimentReport, Proportion, no_progress
-from gate.lab.planting import Edit, pieces
-from gate.lab.sampling import (
-    EditedVersions,
-    SimilarPairs,
-    clusters,
-    curves,
-    distinct,
-    file_of,
-    label,
-    likely,
-    mean,
-    sharing,
-    signed,
-    tried,
-    versions,
-)
-from gate.lab.truth import Corpus
+from tests.lab.cherkasova_samples import CORPUS
 
-DRAW = random.Random(4)
-VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(3000)]
-TEXTS = [" ".join(DRAW.choices(VOCABULARY, k=size)) for size in (300, 900, 400, 1200, 700, 500)]
-COPIES = [TEXTS[1].replace(" ", " x ", 20), TEXTS[3] + " and more"]
-CORPUS = Corpus("made", [f"d{i}" for i in range(8)], [*TEXTS, *COPIES], clusters={"d3": "w", "d7": "w"})
 SMALL = CherkasovaOptions(documents=5, edits=(2, 20), windows=(5, 20), rounds=1)
-
-
-@pytest.fixture(scope="module")
-def edited() -> EditedVersions:
-    return versions(sorted(TEXTS, key=len), [5, 40], np.random.default_rng(1), no_progress)
 
 
 @pytest.fixture(scope="module")
 def report() -> ExperimentReport:
     return run(CORPUS, SMALL, no_progress)
-
-
-def test_copies_have_so_many_words_more_or_fewer() -> None:
-    made = versions(TEXTS[:2], [3], np.random.default_rng(1), no_progress)
-    for edit, sign in ((Edit.INSERT, 3), (Edit.DELETE, -3)):
-        texts = [
-            batch.points[a:b].tobytes().decode()
-            for batch in made.copies[edit, 3]
-            for a, b in zip(batch.starts, batch.starts[1:])
-        ]
-        assert [len(pieces(text)) for text in texts] == [len(pieces(text)) + sign for text in TEXTS[:2]]
-
-
-@pytest.mark.parametrize("method", ["mod-n", "min-n", "sketch-n", "bsw-n"])
-def test_more_edits_and_wider_windows_leave_less_similarity(edited: EditedVersions, method: str) -> None:
-    narrow, wide = (curves(tried(method, 30, window=w), edited, Edit.INSERT) for w in (8, 60))
-    assert mean(narrow[5]) > mean(narrow[40])
-    assert mean(wide[5]) > mean(wide[40])
-    assert mean(narrow[40]) > mean(wide[40])
-
-
-def test_the_smallest_fingerprint_of_a_chunk_outlives_more_edits_than_its_hash(edited: EditedVersions) -> None:
-    smallest, whole = (curves(tried("bsw-n", 100, plain=plain), edited, Edit.INSERT) for plain in (False, True))
-    assert mean(smallest[40]) > mean(whole[40])
-
-
-def test_small_windows_find_something_in_common_where_there_is_nothing(edited: EditedVersions) -> None:
-    narrow, wide = (likely(tried("mod-n", 20, window=w), edited.originals) for w in (4, 40))
-    assert narrow.total == wide.total == 15
-    assert len(narrow.left) == 15
-    assert len(wide.left) == 0
-
-
-def test_pairs_are_those_that_comparing_all_would_find() -> None:
-    batches = [file_of([text], len(text)) for text in CORPUS.texts]
-    for method in ("mod-n", "min-n", "sketch-n", "bsw-n"):
-        profile = tried(method, 40)
-        found = likely(profile, batches, 0.4)
-        bodies = signed(method_of(profile), batches)
-        every = {}
-        for b in range(len(bodies)):
-            for a in range(b):
-                [value] = method_of(profile).compare([bodies[a]], [bodies[b]]).resemblance  # type: ignore[misc]
-                if value >= 0.4:
-                    every[a, b] = value
-        assert dict(zip(zip(found.left.tolist(), found.right.tolist()), found.similarity.tolist())) == every
-        assert (3, 7) in every
-
-
-def test_whoever_shares_too_little_to_be_similar_is_not_compared() -> None:
-    bodies = [len(v).to_bytes(4, "little") + np.array(v, "<u8").tobytes() for v in ([1, 2, 3, 4], [1, 9], [3, 4, 5, 6])]
-    assert [side.tolist() for side in sharing(bodies, 0.0)] == [[0, 0], [1, 2]]
-    assert [side.tolist() for side in sharing(bodies, 0.5)] == [[0], [2]]
-
-
-def test_clusters_hold_whatever_pairs_link() -> None:
-    pairs = SimilarPairs(np.array([0, 1, 5]), np.array([1, 2, 6]), np.array([0.9, 0.8, 0.5]), 28)
-    assert clusters(pairs) == [3, 2]
-    assert clusters(pairs.from_(0.85)) == [2]
-    assert clusters(pairs.from_(0.95)) == []
-
-
-def test_versions_of_one_work_are_one_document_and_short_ones_none() -> None:
-    chosen = distinct(CORPUS, 100, 450, np.random.default_rng(1))
-    lengths = [len(CORPUS.texts[i]) for i in chosen]
-    assert lengths == sorted(lengths)
-    assert len({3, 7} & set(chosen)) == 1
-    assert not {0, 2} & set(chosen)
-    with pytest.raises(ConfigError, match="words or more"):
-        distinct(CORPUS, 100, 100_000, np.random.default_rng(1))
-
-
-def test_a_file_of_any_size_is_made_of_what_there_is() -> None:
-    assert file_of(["some words"], 100).points.size == 100
 
 
 def test_the_report_has_every_figure_and_the_papers_numbers_beside_ours(report: ExperimentReport) -> None:
@@ -149,12 +45,7 @@ def test_the_same_seed_makes_the_same_report_but_for_the_times(report: Experimen
     assert [table.rows for table in other.tables[:-1]] != [table.rows for table in report.tables[:-1]]
 
 
-def test_a_number_that_stands_twice_is_refused_before_any_work() -> None:
+def test_a_number_given_twice_is_refused_before_any_work() -> None:
     with pytest.raises(ConfigError, match="edits"):
         check(CherkasovaOptions(edits=(5, 5)))
     EXPERIMENT.check(SMALL)
-
-
-def test_algorithms_are_called_as_in_the_paper() -> None:
-    assert label(tried("mod-n", 500)) == "Mod_500"
-    assert label(tried("bsw-n", 100, plain=True)) == "BSW_100 plain"

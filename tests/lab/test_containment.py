@@ -67,7 +67,7 @@ def test_a_corpus_without_a_document_that_is_long_enough_is_refused() -> None:
         run(CORPUS, ContainmentOptions(least_words=5000), no_progress)
 
 
-def test_a_number_that_stands_twice_is_refused_before_any_work() -> None:
+def test_a_number_given_twice_is_refused_before_any_work() -> None:
     for doubled in ({"parts": (5, 5)}, {"keys": (9, 9)}, {"samples": (9, 9)}, {"replaced": (0, 0)}):
         with pytest.raises(ConfigError, match=next(iter(doubled))):
             EXPERIMENT.check(ContainmentOptions(**doubled))  # type: ignore[arg-type]

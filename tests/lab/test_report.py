@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from gate.errors import ConfigError, Unavailable
-from gate.lab import draw, report
-from gate.lab.experiment import Experiment, ExperimentReport, Heatmap, Plot, Proportion, Series, Table
+from gate.lab import report
+from gate.lab.experiment import Experiment, ExperimentReport, Proportion, Table
+from tests.lab.report_samples import NASTY, PLOT, PNG
 
-NASTY = '<script>alert("1")</script> | & co'
-PNG = b"\x89PNG\r\n\x1a\n"
 TABLE = Table(
     name="things",
     title="Things",
@@ -23,7 +22,6 @@ TABLE = Table(
         {"name": "b", "count": None, "share": Proportion(0, 0), "more": "yes"},
     ],
 )
-PLOT = Plot(name="line", title=NASTY, x_label="x", y_label="y", series=[Series(label="a", x=[0, 1], y=[1, 2])])
 OUTCOME = ExperimentReport(tables=[TABLE], plots=[PLOT], notes=["A note."])
 
 
@@ -86,42 +84,13 @@ def test_the_head_names_the_paper_the_corpus_and_every_option() -> None:
         assert said in text
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_any_work(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"out: .*file/out cannot be written"):
         report.create_folder(tmp_path / "file" / "out")
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "things.csv").mkdir()
     with pytest.raises(Unavailable, match=r"things\.csv: cannot be written"):
         report.write_report(OUTCOME, about(), tmp_path)
-
-
-SERIES = (Series(label="a", x=[0, 1, 2], y=[1, 3, 2], low=[0, 2, 1], high=[2, 4, 3]), Series(label="b", x=[1], y=[2]))
-PLOTS = (
-    PLOT,
-    Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES, kind="steps", marks={"here": 1}),
-    Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES, kind="points", y_scale="log", x_scale="log"),
-    Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES * 4, kind="bars", ticks=("one", "two", "three")),
-    Plot(name="p", title="t", x_label="x", y_label="y", series=SERIES, levels={"so": 2}, y_range=(0, 5)),
-    Plot(name="p", title="t", x_label="x", y_label="y", series=()),
-    Plot(name="p", title="t", x_label="x", y_label="y", series=[Series(label="0", x=[0], y=[0])], y_scale="log"),
-    Heatmap(name="g", title="t", rows=["a", "b"], columns=["x", "y"], values=[[1, None], [0.5, 2]]),
-    Heatmap(name="g", title=NASTY, rows=["漢_$x", "$\\frac{$"], columns=["_", "y\n" * 99], values=[[1, 2], [3, 4]]),
-    Plot(name="p", title="$a", x_label="x^$", y_label="$y$$", series=[Series(label="_a$b$_\\q", x=[1], y=[1])]),
-    Heatmap(name="g", title="t", rows=["r"] * 30, columns=["c"] * 30, values=[[float(i)] * 30 for i in range(30)]),
-)
-
-
-@pytest.mark.parametrize("plot", PLOTS)
-def test_every_kind_of_plot_is_drawn_and_always_the_same(plot: Plot | Heatmap) -> None:
-    picture = draw.draw_png(plot)
-    assert picture.startswith(PNG)
-    assert draw.draw_png(plot) == picture
-
-
-def test_without_matplotlib_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install 'checkin-gate\[lab\]'"):
-        draw.require_matplotlib()

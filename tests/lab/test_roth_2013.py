@@ -46,8 +46,8 @@ def test_a_duplicate_is_found_always_and_is_the_same_in_every_bit(measured: Expe
 
 
 def test_what_the_paper_says_stands_beside_the_variants_that_it_has(measured: ExperimentReport) -> None:
-    told = {str(row["variant"]): (row["paper, from"], row["paper, to"]) for row in rows(measured, "variants")}
-    assert told == {
+    result = {str(row["variant"]): (row["paper, from"], row["paper, to"]) for row in rows(measured, "variants")}
+    assert result == {
         "dup": (1.0, 1.0),
         "i_5": (PAPER["gettysburg", "i_5"], 1.0),
         "i_25": (0.96875, 0.96875),

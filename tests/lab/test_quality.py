@@ -6,17 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
-from gate.lab import peers
 from gate.lab.experiment import ExperimentReport, Proportion, Table, no_progress
-from gate.lab.peers import PEERS, PeerLibrary
 from gate.lab.planting import add_copies
 from gate.lab.quality import UNRELATED, FingerprintDistances, QualityOptions, run, sampled
-from gate.lab.scores import BANDS, scored
+from gate.lab.scores import BANDS
 from gate.lab.truth import Corpus, PairLabel
 from tests.lab.lab_samples import strangers
 
@@ -90,35 +86,6 @@ def test_pairs_that_are_said_to_be_alike_are_counted_by_what_is_called_so() -> N
     assert table(report, "methods").rows[0]["labelled pairs"] == Proportion(1, 2)
 
 
-def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = PeerLibrary(
-        name="absent", package="no_such_package_at_all", how="-", body_bytes=1, find_matches=PEERS[0].find_matches
-    )
-    monkeypatch.setattr(peers, "PEERS", (absent,))
-    report = run(strangers(5), QualityOptions(profiles=STANDARD, plant="no"), no_progress)
-    assert table(report, "methods").rows[-1] == {"method": "absent", "how": "not installed"}
-    assert any("Not installed" in note and "absent" in note for note in report.notes)
-
-
-def test_what_a_peer_finds_is_scored_like_what_a_profile_finds() -> None:
-    def equal_ones(texts: object) -> object:
-        yield from ([], [0], [], [0, 2])
-
-    peer = PeerLibrary(name="p", package="gate", how="-", body_bytes=1, find_matches=equal_ones)  # type: ignore[arg-type]
-    texts = ["a b c d e f g h", "a b c d e f g x", "t u v w x y z", "a b c d e f g y"]
-    four = Corpus("four", ["a", "b", "c", "d"], texts)
-    score = scored(four, peers.judged(four, peer, texts))
-    assert score.precise == Proportion(2, 3)
-    assert score.match_recall[".7 - .8"] == Proportion(2, 3)
-
-
-def test_letters_are_words_where_a_set_is_written_without_spaces() -> None:
-    text = "天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏"
-    pair = Corpus("han", ["a", "b"], [text, text.replace("荒", "水")])
-    changed = pair.jaccard(np.array([0]), np.array([1]))[0]
-    assert changed == pytest.approx((len(text) - 5) / (len(text) + 1))  # 22 shingles of three letters, 3 others each
-
-
 def test_documents_too_short_to_plant_anything_in_are_refused() -> None:
     with pytest.raises(ConfigError, match="no copy could be planted in short"):
         run(Corpus("short", ["a", "b"], ["one two", ""]), QualityOptions(profiles=STANDARD), no_progress)
@@ -135,15 +102,3 @@ def test_a_sample_keeps_versions_of_one_work_together() -> None:
 def test_a_corpus_that_is_small_enough_is_taken_whole() -> None:
     some = strangers(5)
     assert sampled(some, 5, np.random.default_rng(1)) is some
-
-
-@given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30))
-def test_the_resemblance_that_is_looked_up_is_the_one_that_is_counted(chosen: list[tuple[int, int]]) -> None:
-    some = CORPUS
-    left = np.array([min(pair) for pair in chosen if pair[0] != pair[1]], np.int64)
-    right = np.array([max(pair) for pair in chosen if pair[0] != pair[1]], np.int64)
-    counted = some.jaccard(left, right)
-    assert some.known(left, right).tolist() == np.where(counted >= 0.5, counted, 0.0).tolist()
-
-
-CORPUS = add_copies(strangers(6, words=60), 6, np.random.default_rng(3))

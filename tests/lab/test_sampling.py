@@ -1,0 +1,111 @@
+"""Edited copies and the pairs of a corpus, by what the methods of Cherkasova et al. 2009 sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gate.core.method_registry import method_of
+from gate.errors import ConfigError
+from gate.lab.experiment import no_progress
+from gate.lab.planting import Edit, pieces
+from gate.lab.sampling import (
+    EditedVersions,
+    SimilarPairs,
+    clusters,
+    curves,
+    distinct,
+    file_of,
+    label,
+    likely,
+    mean,
+    sharing,
+    signed,
+    tried,
+    versions,
+)
+from tests.lab.cherkasova_samples import CORPUS, TEXTS
+
+
+@pytest.fixture(scope="module")
+def edited() -> EditedVersions:
+    return versions(sorted(TEXTS, key=len), [5, 40], np.random.default_rng(1), no_progress)
+
+
+def test_copies_have_so_many_words_more_or_fewer() -> None:
+    made = versions(TEXTS[:2], [3], np.random.default_rng(1), no_progress)
+    for edit, sign in ((Edit.INSERT, 3), (Edit.DELETE, -3)):
+        texts = [
+            batch.points[a:b].tobytes().decode()
+            for batch in made.copies[edit, 3]
+            for a, b in zip(batch.starts, batch.starts[1:])
+        ]
+        assert [len(pieces(text)) for text in texts] == [len(pieces(text)) + sign for text in TEXTS[:2]]
+
+
+@pytest.mark.parametrize("method", ["mod-n", "min-n", "sketch-n", "bsw-n"])
+def test_more_edits_and_wider_windows_leave_less_similarity(edited: EditedVersions, method: str) -> None:
+    narrow, wide = (curves(tried(method, 30, window=w), edited, Edit.INSERT) for w in (8, 60))
+    assert mean(narrow[5]) > mean(narrow[40])
+    assert mean(wide[5]) > mean(wide[40])
+    assert mean(narrow[40]) > mean(wide[40])
+
+
+def test_the_smallest_fingerprint_of_a_chunk_outlives_more_edits_than_its_hash(edited: EditedVersions) -> None:
+    smallest, whole = (curves(tried("bsw-n", 100, plain=plain), edited, Edit.INSERT) for plain in (False, True))
+    assert mean(smallest[40]) > mean(whole[40])
+
+
+def test_small_windows_find_something_in_common_where_there_is_nothing(edited: EditedVersions) -> None:
+    narrow, wide = (likely(tried("mod-n", 20, window=w), edited.originals) for w in (4, 40))
+    assert narrow.total == wide.total == 15
+    assert len(narrow.left) == 15
+    assert len(wide.left) == 0
+
+
+def test_pairs_are_those_that_comparing_all_would_find() -> None:
+    batches = [file_of([text], len(text)) for text in CORPUS.texts]
+    for method in ("mod-n", "min-n", "sketch-n", "bsw-n"):
+        profile = tried(method, 40)
+        found = likely(profile, batches, 0.4)
+        bodies = signed(method_of(profile), batches)
+        every = {}
+        for b in range(len(bodies)):
+            for a in range(b):
+                [value] = method_of(profile).compare([bodies[a]], [bodies[b]]).resemblance  # type: ignore[misc]
+                if value >= 0.4:
+                    every[a, b] = value
+        assert dict(zip(zip(found.left.tolist(), found.right.tolist()), found.similarity.tolist())) == every
+        assert (3, 7) in every
+
+
+def test_documents_that_share_too_little_to_be_similar_are_not_compared() -> None:
+    bodies = [len(v).to_bytes(4, "little") + np.array(v, "<u8").tobytes() for v in ([1, 2, 3, 4], [1, 9], [3, 4, 5, 6])]
+    assert [side.tolist() for side in sharing(bodies, 0.0)] == [[0, 0], [1, 2]]
+    assert [side.tolist() for side in sharing(bodies, 0.5)] == [[0], [2]]
+
+
+def test_clusters_are_all_documents_that_pairs_connect() -> None:
+    pairs = SimilarPairs(np.array([0, 1, 5]), np.array([1, 2, 6]), np.array([0.9, 0.8, 0.5]), 28)
+    assert clusters(pairs) == [3, 2]
+    assert clusters(pairs.from_(0.85)) == [2]
+    assert clusters(pairs.from_(0.95)) == []
+
+
+def test_versions_of_one_work_are_one_document_and_short_ones_none() -> None:
+    chosen = distinct(CORPUS, 100, 450, np.random.default_rng(1))
+    lengths = [len(CORPUS.texts[i]) for i in chosen]
+    assert lengths == sorted(lengths)
+    assert len({3, 7} & set(chosen)) == 1
+    assert not {0, 2} & set(chosen)
+    with pytest.raises(ConfigError, match="words or more"):
+        distinct(CORPUS, 100, 100_000, np.random.default_rng(1))
+
+
+def test_a_file_of_any_size_is_made_of_what_there_is() -> None:
+    assert file_of(["some words"], 100).points.size == 100
+
+
+def test_algorithms_are_called_as_in_the_paper() -> None:
+    assert label(tried("mod-n", 500)) == "Mod_500"
+    assert label(tried("bsw-n", 100, plain=True)) == "BSW_100 plain"
