@@ -23,7 +23,7 @@ from gate.arguments import (
     validated_ids,
     validated_pairs,
 )
-from gate.config.profiles import chosen_profile
+from gate.config.profiles import resolve_profile
 from gate.config.settings import MAX_SECRET_BYTES
 from gate.core.compare import Comparison, compare
 from gate.core.judge import EXACT, Likeness, best_first
@@ -102,7 +102,7 @@ class Gate:
         redis:   how to reach a Redis beyond its URL: passwords, certificates, timeouts, retries.
         observer: is called for every round trip to a server, for metrics.
         """
-        self.profile = chosen_profile(typed("profile", profile, (Profile, str, Path), "a name, a path or a Profile"))
+        self.profile = resolve_profile(typed("profile", profile, (Profile, str, Path), "a name, a path or a Profile"))
         self.limits = checked_limits(limits)
         self._secret = typed("secret", secret, (bytes,), "bytes")
         if len(secret) > MAX_SECRET_BYTES:

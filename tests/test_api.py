@@ -33,7 +33,7 @@ from gate import (
     Verdict,
     api,
 )
-from gate.config.profiles import chosen_profile
+from gate.config.profiles import resolve_profile
 from gate.core.method_parameters import Hybrid
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE, corpus
 from tests.support.async_gate import BlockingAsyncGate
@@ -61,7 +61,7 @@ def opened(request: pytest.FixtureRequest, index: Path | str | None) -> Open:
     name = f"api-{next(NUMBERS)}"
 
     def open_gate(profile: Profile | str = "standard", **more: Any) -> Gate:
-        own = msgspec.structs.replace(chosen_profile(profile), name=name)  # on Redis, an index of its own
+        own = msgspec.structs.replace(resolve_profile(profile), name=name)  # on Redis, an index of its own
         gate: Gate = request.param(own, index=index, **more)
         return gate
 

@@ -60,7 +60,7 @@ def document(document_id: str, text: str) -> CheckIn:
     return CheckIn(document_id=document_id, text=text)
 
 
-def told(verdict: Verdict) -> tuple[str, list[str]]:
+def summary(verdict: Verdict) -> tuple[str, list[str]]:
     return verdict.relation.value, [match.document_id for match in verdict.matches]
 
 
@@ -68,7 +68,7 @@ def test_a_chapter_after_its_book_is_contained_in_it(opened: Open) -> None:
     gate = opened()
     gate.check_in([document("book", BOOK), document("other", prose(3000, 77))])
     [verdict] = gate.check_in([document("chapter", CHAPTERS[6])])
-    assert told(verdict) == ("contained", ["book"])
+    assert summary(verdict) == ("contained", ["book"])
     [match] = verdict.matches
     assert match.containment is not None
     assert match.containment > 0.95
@@ -81,14 +81,14 @@ def test_a_book_after_its_chapters_contains_each_of_them(opened: Open) -> None:
     entered = gate.check_in([document(str(n), text) for n, text in enumerate(CHAPTERS)])
     assert {verdict.relation.value for verdict in entered} == {"new"}
     [verdict] = gate.check_in([document("book", BOOK)])
-    relation, names = told(verdict)
+    relation, names = summary(verdict)
     assert relation == "contains"
     assert sorted(names) == [str(n) for n in range(10)]
 
 
-def test_a_part_and_its_whole_in_one_batch_meet_too(opened: Open) -> None:
+def test_a_part_and_its_whole_are_found_in_one_batch_too(opened: Open) -> None:
     verdicts = opened().check_in([document("chapter", CHAPTERS[3]), document("book", BOOK)])
-    assert [told(verdict) for verdict in verdicts] == [("new", []), ("contains", ["chapter"])]
+    assert [summary(verdict) for verdict in verdicts] == [("new", []), ("contains", ["chapter"])]
 
 
 def test_a_part_that_was_edited_is_still_a_part(opened: Open) -> None:
@@ -97,7 +97,7 @@ def test_a_part_that_was_edited_is_still_a_part(opened: Open) -> None:
     words = CHAPTERS[2].split()
     words[::40] = ["edited"] * len(words[::40])
     [verdict] = gate.check_in([document("chapter", " ".join(words))])
-    assert told(verdict) == ("contained", ["book"])
+    assert summary(verdict) == ("contained", ["book"])
     assert verdict.matches[0].containment is not None
     assert 0.8 <= verdict.matches[0].containment < 0.95
 
@@ -108,9 +108,9 @@ def test_an_edited_copy_is_found_and_a_stranger_is_not(opened: Open, name: str) 
     words = LONG.split()
     words[250] = "edited"
     documents = [document("a", LONG), document("b", CHAPTERS[1]), document("c", " ".join(words))]
-    assert [told(verdict) for verdict in gate.check_in(documents)] == [("new", []), ("new", []), ("near", ["a"])]
+    assert [summary(verdict) for verdict in gate.check_in(documents)] == [("new", []), ("new", []), ("near", ["a"])]
     [again] = gate.check_in([document("c", " ".join(words))])
-    assert told(again) == ("near", ["a"])
+    assert summary(again) == ("near", ["a"])
 
 
 @pytest.mark.parametrize("name", WINDOWED)
@@ -124,7 +124,7 @@ def test_an_index_is_whole_and_a_delete_leaves_nothing_of_it(opened: Open, name:
     assert gate.info()["postings"] == 0
 
 
-def test_of_a_document_with_more_fingerprints_than_are_kept_the_verdict_says_so(opened: Open) -> None:
+def test_the_verdict_of_a_document_with_more_fingerprints_than_are_stored_says_so(opened: Open) -> None:
     few = msgspec.structs.replace(BUILT_IN["containment"], method=ModN(sample=25, max_prints=64, max_keys=64))
     gate = opened(few)
     verdicts = gate.check_in([document("book", BOOK), document("chapter", CHAPTERS[5][:700])])
@@ -139,7 +139,7 @@ def test_the_keys_of_a_document_are_no_more_than_the_profile_says(opened: Open) 
     gate.check_in([document("book", BOOK)])
     assert gate.info()["postings"] == 40
     [verdict] = gate.check_in([document("half", "\n\n".join(CHAPTERS[:5]))])
-    assert told(verdict) == ("contained", ["book"])
+    assert summary(verdict) == ("contained", ["book"])
 
 
 def test_who_shares_most_is_compared_first_where_not_all_can_be(opened: Open) -> None:
@@ -147,7 +147,7 @@ def test_who_shares_most_is_compared_first_where_not_all_can_be(opened: Open) ->
     gate = opened(limits=Limits(max_candidates=2))
     gate.check_in([document(str(n), f"{template} {text}") for n, text in enumerate(CHAPTERS)])
     [verdict] = gate.check_in([document("copy", f"{template} {CHAPTERS[8]} and some words more")])
-    assert told(verdict) == ("near", ["8"])
+    assert summary(verdict) == ("near", ["8"])
     assert verdict.degraded == ("candidates_capped",)
 
 
@@ -178,7 +178,7 @@ def test_an_index_is_carried_elsewhere_with_signatures_of_every_length(opened: O
     content = here.with_store(written)
     there.with_store(lambda store: transfer.restore(store, BytesIO(content), "it", method=there.method))
     [verdict] = there.check_in([document("chapter", CHAPTERS[6])])
-    assert told(verdict) == ("contained", ["book"])
+    assert summary(verdict) == ("contained", ["book"])
 
 
 def test_a_signature_that_lost_its_end_is_found_and_taken_out() -> None:

@@ -45,7 +45,7 @@ def hello(times: int) -> CheckIn:
     return CheckIn(document_id=str(times), text="hello " * times)
 
 
-def told(verdict: Verdict) -> tuple[str, dict[str, float | None]]:
+def summary(verdict: Verdict) -> tuple[str, dict[str, float | None]]:
     return verdict.relation.value, {match.document_id: match.resemblance for match in verdict.matches}
 
 
@@ -68,13 +68,13 @@ def test_a_number_in_range_is_found_whichever_of_the_two_comes_first(opened: Ope
     [verdict] = gate.check_in([CheckIn(document_id="second", text=hello(second).text)])
     ratio = min(first, second) / max(first, second)
     expected = {} if ratio < 0.7 else {str(first): round(ratio, 4)}
-    assert told(verdict)[1] == expected
+    assert summary(verdict)[1] == expected
     assert verdict.similar == bool(expected)
 
 
-def test_numbers_in_range_meet_within_a_batch_too(opened: Open) -> None:
+def test_numbers_in_range_are_found_within_a_batch_too(opened: Open) -> None:
     verdicts = opened(HELLOS).check_in([hello(100), hello(60), hello(71), hello(200)])
-    assert [told(verdict) for verdict in verdicts] == [
+    assert [summary(verdict) for verdict in verdicts] == [
         ("new", {}),
         ("new", {}),
         ("near", {"60": 0.8451, "100": 0.71}),
@@ -102,7 +102,7 @@ def test_an_edited_copy_is_found_by_every_family_and_a_stranger_is_not(opened: O
     gate = opened(msgspec.structs.replace(BUILT_IN["bergillos-2018"], method=MinHash(family=family, bands=17, rows=5)))
     documents = [("a", TEXT), ("b", prose(600, 2)), ("c", EDITED)]
     verdicts = gate.check_in([CheckIn(document_id=name, text=text) for name, text in documents])
-    assert [list(told(verdict)[1]) for verdict in verdicts] == [[], [], ["a"]]
+    assert [list(summary(verdict)[1]) for verdict in verdicts] == [[], [], ["a"]]
 
 
 def test_no_match_has_a_resemblance_that_the_sizes_rule_out(opened: Open) -> None:
@@ -126,7 +126,7 @@ def test_no_match_has_a_resemblance_that_the_sizes_rule_out(opened: Open) -> Non
     assert over > 0
 
 
-def test_a_verdict_tells_the_number_and_an_index_can_be_built_from_it(opened: Open) -> None:
+def test_a_verdict_has_the_number_and_an_index_can_be_built_from_it(opened: Open) -> None:
     gate = opened(HELLOS)
     verdicts = gate.check_in([hello(100)])
     assert verdicts[0].fingerprint == f"{100 * 99162322:016x}"

@@ -21,7 +21,7 @@ from gate.cli.common import emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
 from gate.cli.numbers import counted, number
 from gate.cli.progress import ProblemLog, progress
-from gate.config.profiles import chosen_profile
+from gate.config.profiles import resolve_profile
 from gate.config.sources import describe_type, quote
 from gate.core.profile import Profile
 from gate.errors import ConfigError
@@ -244,7 +244,7 @@ def _profiles(names: Any, problems: list[str]) -> tuple[Profile, ...]:
     profiles = []
     for name in names:
         try:
-            profiles.append(chosen_profile(name))
+            profiles.append(resolve_profile(name))
         except ConfigError as exc:
             problems += exc.problems
     return tuple(profiles)

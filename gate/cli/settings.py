@@ -11,7 +11,7 @@ from gate.cli import show, tables
 from gate.cli.common import Options, emit, printable
 from gate.cli.numbers import number
 from gate.cli.session import load, load_with_origins
-from gate.config.profiles import changed_profile
+from gate.config.profiles import vary_profile
 from gate.config.reference import describe_settings
 from gate.core.method_parameters import (
     BswN,
@@ -59,7 +59,7 @@ def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:
     """The profile with other parameters, under another name; ConfigError says what does not go together."""
     if not tried:
         return profile
-    return changed_profile(profile, {"name": TRIED, **tried})
+    return vary_profile(profile, {"name": TRIED, **tried})
 
 
 def _banded(profile: Profile, at: float | None, recall: float) -> Profile:

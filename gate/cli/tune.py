@@ -15,7 +15,7 @@ from gate.cli.common import SOME_FAILED, complain, emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
 from gate.cli.lab import Bar, corpus_of, flag, options_of
 from gate.cli.progress import progress
-from gate.config.profiles import chosen_profile
+from gate.config.profiles import resolve_profile
 from gate.errors import ConfigError, Unavailable
 from gate.lab import draw, report
 from gate.lab import tune as lab
@@ -89,7 +89,7 @@ def _written(tuned: TuningResult, path: Path) -> Path:
         path.write_text(lab.render_toml(tuned), encoding="utf-8")
     except OSError as exc:
         raise Unavailable(f"{path}: cannot be written: {exc.strerror}") from exc
-    if chosen_profile(path).parameters() != tuned.profile.parameters():
+    if resolve_profile(path).parameters() != tuned.profile.parameters():
         raise ConfigError(f"{path}: says something else than was chosen; please report this")
     return path
 

@@ -20,22 +20,22 @@ DEFAULT_PROFILE = "standard"
 UNNAMED = "unnamed"
 
 
-def chosen_profile(profile: Profile | str | Path) -> Profile:
+def resolve_profile(profile: Profile | str | Path) -> Profile:
     """A profile given by a program: by name, as a .toml file, or as a value, which is checked."""
     problems: list[str] = []
     if isinstance(profile, Profile):
-        return changed_profile(profile, {})
+        return vary_profile(profile, {})
     chosen = find_profile({"profile": Setting(str(profile), "argument", Layer.FLAG, Path())}, {}, problems)
     if problems or chosen is None:
         raise ConfigError(*problems)
     return chosen
 
 
-def changed_profile(profile: Profile, changes: Mapping[str, Any]) -> Profile:
+def vary_profile(profile: Profile, changes: Mapping[str, Any]) -> Profile:
     """A profile with some of its parameters changed, flat as in a TOML table, and checked as a whole."""
     where = "profile (argument)"
     problems = _out_of_bounds(profile, where)
-    changed = None if problems else _with_changes(profile, changes, where, problems)
+    changed = None if problems else _apply_changes(profile, changes, where, problems)
     if changed is not None:
         _check_ref(changed, where, problems)
         _check_method(changed, where, problems)
@@ -53,19 +53,19 @@ def find_profile(given: Mapping[str, Setting], paths: Mapping[str, Path | None],
         own = read_toml(path, f"profiles_file ({given['profiles_file'].source})", problems)
     where = f"profile ({chosen.source})"
     if isinstance(chosen.value, dict):
-        profile = _derived(chosen.value, None, own, where, problems, ())
+        profile = _derive(chosen.value, None, own, where, problems, ())
     elif isinstance(chosen.value, str) and chosen.value.endswith(".toml"):
         file = chosen.folder / chosen.value
-        profile = _derived(read_toml(file, where, problems), file.stem, own, f"profile ({file})", problems, ())
+        profile = _derive(read_toml(file, where, problems), file.stem, own, f"profile ({file})", problems, ())
     elif isinstance(chosen.value, str):
-        profile = _named(chosen.value, own, where, problems, ())
+        profile = _find_named(chosen.value, own, where, problems, ())
     else:
         problems.append(f"{where}: {quote(chosen.value)} is not allowed; give a name, a .toml file or a table")
         return None
     if profile is None or len(problems) > before:
         return None
     if words := paths.get("stop_words_file"):
-        profile = _with_stop_words(profile, words, f"stop_words_file ({given['stop_words_file'].source})", problems)
+        profile = _add_stop_words(profile, words, f"stop_words_file ({given['stop_words_file'].source})", problems)
     _check_method(profile, where, problems)
     return profile
 
@@ -77,34 +77,34 @@ def _check_method(profile: Profile, where: str, problems: list[str]) -> None:
         problems.extend(f"{where}: {problem}" for problem in exc.problems)
 
 
-def _named(
-    name: str, own: Mapping[str, Any], where: str, problems: list[str], above: tuple[str, ...]
+def _find_named(
+    name: str, own: Mapping[str, Any], where: str, problems: list[str], bases: tuple[str, ...]
 ) -> Profile | None:
-    if name in above:
+    if name in bases:
         problems.append(f"{where}: `{name}` is its own base; end the chain at a built-in profile")
         return None
     table = own.get(name)
     if isinstance(table, dict):
-        return _derived(table, name, own, f"{where}: `{name}`", problems, (*above, name))
+        return _derive(table, name, own, f"{where}: `{name}`", problems, (*bases, name))
     if name not in BUILT_IN:
         problems.append(f"{where}: `{name}` is unknown; {suggest(name, (*BUILT_IN, *own))}")
     return BUILT_IN.get(name)
 
 
-def _derived(
+def _derive(
     table: Mapping[str, Any],
     default_name: str | None,
     own: Mapping[str, Any],
     where: str,
     problems: list[str],
-    above: tuple[str, ...],
+    bases: tuple[str, ...],
 ) -> Profile | None:
     """A profile from a table: what its `base` says, but for what the table says; name and version are its own."""
     before = len(problems)
-    base = _named(str(table["base"]), own, f"{where}: base", problems, above) if "base" in table else None
+    base = _find_named(str(table["base"]), own, f"{where}: base", problems, bases) if "base" in table else None
     start = Profile(name=UNNAMED) if base is None else structs.replace(base, name=UNNAMED, version=1)
     changes = {key: value for key, value in table.items() if key != "base"}
-    profile = _with_changes(start, changes, where, problems)
+    profile = _apply_changes(start, changes, where, problems)
     if "name" not in table:
         if default_name is None:
             problems.append(f"{where}: name is missing; give the profile a name of its own")
@@ -121,7 +121,7 @@ def _derived(
     return profile
 
 
-def _with_changes(profile: Profile, changes: Mapping[str, Any], where: str, problems: list[str]) -> Profile | None:
+def _apply_changes(profile: Profile, changes: Mapping[str, Any], where: str, problems: list[str]) -> Profile | None:
     """The profile with flat changes; None with a problem. `false` turns a threshold off. Under another method it keeps
     the parameters that both methods have."""
     before = len(problems)
@@ -197,7 +197,7 @@ def _check_ref(profile: Profile, where: str, problems: list[str]) -> None:
         problems.append(f"{where}: {profile.ref} is a built-in profile; give a changed one another name or version")
 
 
-def _with_stop_words(profile: Profile, path: Path, where: str, problems: list[str]) -> Profile:
+def _add_stop_words(profile: Profile, path: Path, where: str, problems: list[str]) -> Profile:
     """The profile with the words of a file: one a line, # begins a comment."""
     if not profile.drop_stop_words:
         problems.append(f"{where}: profile {profile.ref} keeps stop words; choose one with drop_stop_words = true")

@@ -5,7 +5,7 @@
 3. The signatures of the corpus are made by each family of hash functions, and timed.
 4. Pairs of a known resemblance are estimated by signatures of growing length.
 
-Beside them the curve of bands and rows that are chosen for that resemblance: who is compared at all.
+Beside them the curve of bands and rows that are chosen for that resemblance: which pairs are compared at all.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ def pair_table(pairs: Mapping[Profile, SimilarPairs]) -> Table:
 
 
 def report_table(corpus: Corpus, pairs: Mapping[Profile, SimilarPairs]) -> Table:
-    """Table 2: who reports what from 70 % on, and how much of it is right."""
+    """Table 2: what each algorithm reports from 70 % on, and how much of it is right."""
     reported = {label(profile): found.from_(SIMILAR).names for profile, found in pairs.items()}
     reported["any of them"] = set().union(*reported.values())
     reported["all of them"] = set.intersection(*reported.values())

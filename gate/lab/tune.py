@@ -320,7 +320,7 @@ def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, wanted: TuningGo
         name="price",
         title=f"What the profiles take that reach recall {wanted.recall:g} and precision {wanted.precision:g}",
         x_label="bytes a document",
-        y_label=f"strangers at a look-up among {wanted.size:,}",
+        y_label=f"false candidates at a look-up among {wanted.size:,}",
         kind="points",
         y_scale="log",
         series=series,

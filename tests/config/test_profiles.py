@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gate.config.profiles import changed_profile
+from gate.config.profiles import vary_profile
 from gate.config.settings import load_settings
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import Hybrid, SimHash
@@ -149,11 +149,11 @@ def test_the_parameters_of_a_profile_are_a_table_that_makes_it_again(name: str) 
 
 
 def test_a_changed_profile_is_checked_as_a_whole() -> None:
-    assert changed_profile(BUILT_IN["standard"], {"name": "mine", "bins": 64}).method == Hybrid(bins=64)
+    assert vary_profile(BUILT_IN["standard"], {"name": "mine", "bins": 64}).method == Hybrid(bins=64)
     with pytest.raises(ConfigError, match="need more than the 16 bins"):
-        changed_profile(BUILT_IN["standard"], {"name": "mine", "bins": 16})
+        vary_profile(BUILT_IN["standard"], {"name": "mine", "bins": 16})
     with pytest.raises(ConfigError, match="give a changed one another name or version"):
-        changed_profile(BUILT_IN["standard"], {"bins": 256})
+        vary_profile(BUILT_IN["standard"], {"bins": 256})
 
 
 def test_a_name_that_cannot_be_part_of_a_key_is_refused(folder: Path) -> None:

@@ -49,7 +49,7 @@ def some_bits(ones: tuple[int, ...], draw: np.random.Generator) -> int:
 
 
 @pytest.mark.parametrize("radius", RADII)
-def test_whatever_differs_in_at_most_k_bits_is_met_however_they_fall_on_the_blocks(radius: int) -> None:
+def test_every_fingerprint_within_k_bits_is_found_however_they_fall_on_the_blocks(radius: int) -> None:
     draw = np.random.default_rng(radius)
     mine = int(draw.integers(2**63)) * 2 + 1
     spreads = [
@@ -60,7 +60,7 @@ def test_whatever_differs_in_at_most_k_bits_is_met_however_they_fall_on_the_bloc
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2, 3])
-def test_every_single_flip_of_up_to_four_bits_is_met_within_the_radius_and_never_beyond(radius: int) -> None:
+def test_every_flip_of_up_to_four_bits_is_found_within_the_radius_and_never_beyond(radius: int) -> None:
     masks = flip_masks(64, radius + 1).tolist()
     mine = 0x0123456789ABCDEF
     assert met(mine, [mine ^ mask for mask in masks], radius) == [mask.bit_count() <= radius for mask in masks]
@@ -68,7 +68,7 @@ def test_every_single_flip_of_up_to_four_bits_is_met_within_the_radius_and_never
 
 @settings(max_examples=200)
 @given(WORD, st.sampled_from(RADII), st.lists(st.permutations(range(64)), min_size=1, max_size=8))
-def test_any_fingerprint_is_met_exactly_at_k_and_never_at_one_more(
+def test_any_fingerprint_is_found_exactly_at_k_and_never_at_one_more(
     mine: int, radius: int, orders: list[list[int]]
 ) -> None:
     at = [mine ^ sum(1 << bit for bit in order[:radius]) for order in orders]
@@ -78,7 +78,7 @@ def test_any_fingerprint_is_met_exactly_at_k_and_never_at_one_more(
 
 
 @given(WORD, WORD, st.sampled_from(RADII))
-def test_two_fingerprints_meet_from_both_sides_or_from_neither(left: int, right: int, radius: int) -> None:
+def test_two_fingerprints_find_each_other_from_both_sides_or_from_neither(left: int, right: int, radius: int) -> None:
     near = left ^ (right & 0x8001_8001_8001_8001 | right & 0xFF)
     assert met(left, [near], radius) == met(near, [left], radius) == [(left ^ near).bit_count() <= radius]
 
@@ -109,7 +109,7 @@ def test_one_more_bit_than_the_radius_is_what_missing_every_block_would_take(rad
 
 
 @given(st.lists(WORD, max_size=8))
-def test_a_fingerprint_is_kept_under_its_four_blocks(prints: list[int]) -> None:
+def test_a_fingerprint_is_stored_under_its_four_blocks(prints: list[int]) -> None:
     stored = fingerprint_postings(np.arange(len(prints)), np.array(prints, np.uint64))
     for row, one in enumerate(prints):
         mine = stored.rows == row
@@ -132,7 +132,7 @@ def kept(signatures: list[bytes], count: int, rows: int) -> Probes:
 
 
 @given(sketches())
-def test_a_signature_is_kept_under_each_of_its_bands(drawn: tuple[list[bytes], int, int]) -> None:
+def test_a_signature_is_stored_under_each_of_its_bands(drawn: tuple[list[bytes], int, int]) -> None:
     signatures, count, rows = drawn
     found = kept(signatures, count, rows)
     expected = [pair for one in signatures for pair in reference.band_keys(one, bands=count, rows=rows)]
@@ -142,7 +142,7 @@ def test_a_signature_is_kept_under_each_of_its_bands(drawn: tuple[list[bytes], i
 
 
 @given(sketches())
-def test_signatures_meet_in_a_band_exactly_if_its_bytes_are_equal(drawn: tuple[list[bytes], int, int]) -> None:
+def test_signatures_share_a_band_exactly_if_its_bytes_are_equal(drawn: tuple[list[bytes], int, int]) -> None:
     signatures, count, rows = drawn
     signatures = [*signatures, *(one[:rows] + one[::-1][rows:] for one in signatures)]
     found = kept(signatures, count, rows)

@@ -66,7 +66,7 @@ def test_fingerprints_are_shown_where_the_method_has_them(profile: str, has: boo
     assert (left is not None, right is not None) == (has, has)
 
 
-def test_passages_are_left_out_where_they_are_not_asked_for() -> None:
+def test_passages_are_left_out_on_request() -> None:
     assert compared(TEXT, EDITED, show_passages=False).passages == ((), ())
     assert "".join(passage.text for passage in compared(TEXT, EDITED).passages[1]) == EDITED
 

@@ -66,7 +66,7 @@ def test_no_pair_that_is_alike_is_dropped(batch: list[list[int]], threshold: flo
 @given(st.lists(st.integers(0, 40), max_size=12), THRESHOLDS)
 @example([9, 10], 0.9)
 @example([7, 10], 0.7)
-def test_exactly_the_pairs_are_kept_whose_lengths_allow_it(sizes: list[int], threshold: float) -> None:
+def test_exactly_the_pairs_remain_whose_lengths_allow_it(sizes: list[int], threshold: float) -> None:
     kept = pairs_within(np.array(sizes, np.int64), threshold)
     expected = [
         (i, j)

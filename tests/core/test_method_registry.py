@@ -70,9 +70,7 @@ def test_the_bodies_of_a_batch_are_those_of_each_text(batch: list[str], profile:
 
 
 @given(any_texts, batches, batches, PROFILES)
-def test_a_text_is_signed_alike_in_any_company(
-    text: str, before: list[str], after: list[str], profile: Profile
-) -> None:
+def test_a_text_is_signed_alike_in_any_batch(text: str, before: list[str], after: list[str], profile: Profile) -> None:
     method = method_of(profile)
     together = method.sign(normalise([*before, text, *after]))
     assert together.bodies[len(before)] == method.sign(normalise([text])).bodies[0]
@@ -123,7 +121,7 @@ def test_below_the_minimum_of_features_a_body_is_empty(name: str) -> None:
 
 
 @given(batches, PROFILES)
-def test_a_body_is_kept_and_looked_for_where_the_definition_says(batch: list[str], profile: Profile) -> None:
+def test_a_body_is_stored_and_looked_up_where_the_definition_says(batch: list[str], profile: Profile) -> None:
     method = method_of(profile)
     bodies = method.sign(normalise(batch)).bodies
     stored, probes = pairs_of(method.postings(bodies)), pairs_of(method.probes(bodies))
@@ -139,7 +137,7 @@ def test_a_body_is_kept_and_looked_for_where_the_definition_says(batch: list[str
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_only_empty_bodies_are_kept_nowhere(name: str) -> None:
+def test_only_empty_bodies_are_stored_nowhere(name: str) -> None:
     method = method_of(Profile(name="p", method=KINDS[name]()))
     for bodies in ([], [b""], [b"", b"", b""]):
         assert len(method.postings(bodies)) == len(method.probes(bodies)) == 0
@@ -156,7 +154,7 @@ def test_empty_bodies_between_others_take_no_place_in_the_buckets(name: str) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_method_takes_the_room_that_it_tells(name: str) -> None:
+def test_a_body_has_the_size_that_its_layout_gives(name: str) -> None:
     method = method_of(Profile(name="p", method=KINDS[name](), min_features=1))
     bodies = method.sign(normalise(list(WRITTEN.values()))).bodies
     assert {len(body) for body in bodies} == {method.layout.body_bytes}
@@ -224,7 +222,7 @@ def test_no_pairs_have_no_measures(name: str) -> None:
     assert {len(column) for column in (measures.distance, measures.resemblance) if column is not None} == {0}
 
 
-def test_the_fingerprint_is_told_where_there_is_one() -> None:
+def test_a_body_with_a_fingerprint_shows_it() -> None:
     texts = normalise([WRITTEN["english"]])
     [print_] = {
         method_of(Profile(name="p", method=KINDS[name]())).fingerprint(
@@ -247,7 +245,7 @@ def test_parameters_of_an_unknown_method_are_refused_by_the_ones_there_are() -> 
         method_of(Profile(name="p", method=MethodParameters()))
 
 
-def test_a_profile_without_a_threshold_for_what_its_method_tells_is_refused() -> None:
+def test_a_profile_without_a_threshold_for_what_its_method_measures_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"profile\.resemblance"):
         method_of(Profile(name="p", method=MinHash(), resemblance=None))
     for threshold in ({"resemblance": 0.5}, {"resemblance": None, "containment": 0.9}):
@@ -255,7 +253,7 @@ def test_a_profile_without_a_threshold_for_what_its_method_tells_is_refused() ->
     method_of(Profile(name="p", method=Hybrid(), resemblance=None))
 
 
-def test_a_new_row_of_the_table_is_asked_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_row_of_the_table_is_checked_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     class Containment(MethodParameters, frozen=True):
         name = "containment"
 

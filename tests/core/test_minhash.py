@@ -87,7 +87,7 @@ def test_the_estimate_is_unbiased_for_few_features_and_for_many(share: float, si
     # Bins that borrow repeat what others say: of a small set there are fewer opinions than bins.
     opinions = min(bins, size) / 2
     deviation = (share * (1 - share) / opinions + 1e-3 / bins) ** 0.5 / pairs**0.5
-    # The estimate cannot fall below 0, so of strangers it is a little more than that.
+    # The estimate cannot fall below 0, so of unrelated sets it is a little more than that.
     assert abs(float(found.mean()) - share) < 5 * deviation + (0.01 if share == 0 else 0)
 
 

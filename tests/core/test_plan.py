@@ -20,7 +20,7 @@ from gate.errors import ConfigError
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
-def test_recall_rises_with_resemblance_and_identical_documents_always_meet(name: str) -> None:
+def test_recall_rises_with_resemblance_and_identical_documents_are_always_found(name: str) -> None:
     curve = plan(BUILT_IN[name], 1000).recall
     assert [j for j, _ in curve] == sorted(j for j, _ in curve)
     assert [r for _, r in curve] == sorted(r for _, r in curve)
@@ -49,7 +49,7 @@ def test_a_hybrid_finds_at_least_what_each_of_its_methods_finds() -> None:
         assert recall(Profile(name="p"), resemblance) >= max(alone)
 
 
-def test_bands_of_unrelated_documents_meet_only_by_the_chance_of_their_bytes() -> None:
+def test_unrelated_documents_share_a_band_only_by_the_chance_of_their_bytes() -> None:
     profile = Profile(name="p", method=MinHash(bands=16, rows=2, bins=64))
     assert plan(profile, 65536).expected_candidates == pytest.approx(16.0)
     assert isclose(recall(profile, 0.0), 16 / 65536, rel_tol=1e-3)
@@ -103,7 +103,7 @@ def test_a_negative_number_of_documents_is_refused() -> None:
 
 @pytest.mark.parametrize("resemblance", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 @pytest.mark.parametrize("wanted", [0.5, 0.95])
-def test_the_bands_chosen_find_what_is_asked_for_with_the_rows_there_are(resemblance: float, wanted: float) -> None:
+def test_the_bands_reach_the_recall_with_the_bins_there_are(resemblance: float, wanted: float) -> None:
     bands, rows = bands_for(resemblance, bins=256, recall=wanted)
     assert bands * rows <= 256
     assert band_recall(resemblance, bands=bands, band_rows=rows) >= wanted
@@ -121,7 +121,7 @@ def test_a_higher_resemblance_takes_fewer_bands_of_as_many_rows() -> None:
     assert bands_for(0.95, bins=128, recall=0.95) < bands_for(0.8, bins=128, recall=0.95)
 
 
-def test_bins_that_are_too_few_for_the_recall_are_told() -> None:
+def test_too_few_bins_for_the_recall_are_an_error() -> None:
     with pytest.raises(ConfigError, match="raise bins"):
         bands_for(0.1, bins=16, recall=0.99)
 
@@ -154,7 +154,7 @@ def test_sums_of_unrelated_documents_are_near_as_often_as_random_numbers() -> No
 
 
 @pytest.mark.parametrize("method", [5, 7, 9])
-def test_sums_of_extremes_tell_no_two_documents_of_one_length_apart(method: int) -> None:
+def test_sums_of_extremes_are_near_for_all_documents_of_one_length(method: int) -> None:
     """Drawn: hashes of unrelated documents, of one length."""
     profile = Profile(name="p", method=SimilarityIndex(si_method=method), resemblance=0.7)
     drawn = np.random.default_rng(1).integers(0, 2**32, 20 * 3000, dtype=np.uint64)

@@ -25,7 +25,7 @@ def test_rolling_gives_the_remainder_of_each_window(data: bytes, window: int, se
 
 
 @pytest.mark.parametrize("size", [5_000, 200_003])
-def test_lanes_meet_without_a_seam(size: int) -> None:
+def test_lanes_join_without_a_seam(size: int) -> None:
     data = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8)
     found = rabin.fingerprints(data, 20, FIXED)
     parts = [rabin.fingerprints(data[at : at + 700 + 19], 20, FIXED) for at in range(0, size, 700)]
@@ -33,7 +33,7 @@ def test_lanes_meet_without_a_seam(size: int) -> None:
     assert (found == np.concatenate(parts)).all()
 
 
-def test_equal_windows_have_equal_fingerprints_wherever_they_stand() -> None:
+def test_equal_windows_have_equal_fingerprints_at_any_position() -> None:
     window = bytes(range(100, 120))
     found = rolled(b"abc" + window + b"-----" + window, 20)
     assert found[3] == found[28]

@@ -88,9 +88,7 @@ def test_the_bodies_of_a_batch_are_those_of_the_definition(batch: list[str], pro
 
 
 @given(any_texts, batches, batches, PROFILES)
-def test_a_text_is_signed_alike_in_any_company(
-    text: str, before: list[str], after: list[str], profile: Profile
-) -> None:
+def test_a_text_is_signed_alike_in_any_batch(text: str, before: list[str], after: list[str], profile: Profile) -> None:
     method = method_of(profile)
     together, alone = method.sign(normalise([*before, text, *after])), method.sign(normalise([text]))
     assert together.bodies[len(before)] == alone.bodies[0]
@@ -110,7 +108,7 @@ def test_with_another_secret_bodies_have_nothing_in_common(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mod-n", "bsw-n"])
-def test_of_more_fingerprints_than_are_kept_the_smallest_are_and_the_verdict_is_told(name: str) -> None:
+def test_of_more_fingerprints_than_are_stored_the_smallest_are_and_the_signature_is_capped(name: str) -> None:
     text = paragraphs(300)
     every = method_of(profile_of(name)).sign(normalise([text]))
     few = method_of(profile_of(name, max_prints=20)).sign(normalise([text]))
@@ -148,7 +146,7 @@ def test_below_the_minimum_of_features_a_body_is_empty(name: str) -> None:
 
 
 @given(batches, profiles(SAMPLES))
-def test_a_set_is_kept_under_its_smallest_fingerprints(batch: list[str], profile: Profile) -> None:
+def test_a_set_is_stored_under_its_smallest_fingerprints(batch: list[str], profile: Profile) -> None:
     method, most = method_of(profile), profile.parameters()["max_keys"]
     bodies = method.sign(normalise(batch)).bodies
     stored = method.postings(bodies)
@@ -165,7 +163,7 @@ def test_a_set_is_kept_under_its_smallest_fingerprints(batch: list[str], profile
     )
 
 
-def test_a_sketch_is_kept_under_the_bands_of_its_lowest_bytes() -> None:
+def test_a_sketch_is_stored_under_the_bands_of_its_lowest_bytes() -> None:
     profile = profile_of("sketch-n")
     method = method_of(profile)
     bodies = [b"", *method.sign(normalise(list(WRITTEN.values()))).bodies]
@@ -177,7 +175,7 @@ def test_a_sketch_is_kept_under_the_bands_of_its_lowest_bytes() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_empty_bodies_are_kept_nowhere_and_not_compared(name: str) -> None:
+def test_empty_bodies_are_stored_nowhere_and_not_compared(name: str) -> None:
     method = method_of(profile_of(name))
     [body] = method.sign(normalise([paragraphs(50)])).bodies
     for bodies in ([], [b""], [b"", b""]):
@@ -248,7 +246,7 @@ def test_a_chapter_is_contained_in_its_book_even_where_the_book_was_cut(name: st
     assert resemblance < 0.3
 
 
-def test_the_smallest_of_a_part_tell_nothing_of_its_whole() -> None:
+def test_the_smallest_of_a_part_say_nothing_of_its_whole() -> None:
     for name in ("min-n", "sketch-n"):
         _, inside, around = measured(method_of(profile_of(name)), paragraphs(50), paragraphs(60))
         assert inside is around is None
@@ -267,7 +265,7 @@ def test_two_fingerprints_of_two_are_no_containment() -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_profile_without_a_threshold_for_what_its_method_tells_is_refused(name: str) -> None:
+def test_a_profile_without_a_threshold_for_what_its_method_measures_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=r"profile\.resemblance"):
         method_of(profile_of(name, resemblance=None))
     if name == "min-n":

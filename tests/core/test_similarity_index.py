@@ -62,9 +62,7 @@ def test_the_bodies_of_a_batch_are_those_of_each_text(batch: list[str], profile:
 
 
 @given(any_texts, batches, batches, PROFILES)
-def test_a_text_is_signed_alike_in_any_company(
-    text: str, before: list[str], after: list[str], profile: Profile
-) -> None:
+def test_a_text_is_signed_alike_in_any_batch(text: str, before: list[str], after: list[str], profile: Profile) -> None:
     method = method_of(profile)
     together = method.sign(normalise([*before, text, *after]))
     assert together.bodies[len(before)] == method.sign(normalise([text])).bodies[0]
@@ -155,7 +153,7 @@ def test_numbers_under_another_secret_are_other_numbers() -> None:
 # As the index asks of every method
 
 
-def test_only_numbers_are_kept_and_empty_bodies_take_no_place() -> None:
+def test_only_numbers_are_stored_and_empty_bodies_have_no_posting() -> None:
     method = method_of(Profile(name="p", method=SimilarityIndex()))
     for bodies in ([], [b""], [b"", b""]):
         assert len(method.postings(bodies)) == len(method.probes(bodies)) == 0

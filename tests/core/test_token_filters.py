@@ -121,12 +121,12 @@ def test_stop_words_are_left_out_of_the_tokens(batch: list[str], stop_words: tup
 
 @given(batches)
 @example(["a b a", "a", "", "b b b a"])
-def test_repeats_are_kept_where_they_stand_first_in_their_own_text(batch: list[str]) -> None:
+def test_the_first_occurrence_of_a_repeated_token_stays_in_each_text(batch: list[str]) -> None:
     tokens = tokens_of(batch)
     assert listed(token_filters.drop_repeats(tokens)) == [list(dict.fromkeys(one)) for one in listed(tokens)]
 
 
-def test_a_stop_word_of_several_words_stands_for_each_of_them() -> None:
+def test_a_stop_word_of_several_words_counts_for_each_of_them() -> None:
     assert reference.stop_list(["don't"]) == {"don", "t"}
     left = token_filters.drop_stop_words(tokens_of(["don t do"]), tokens_of(["don t do"]).hashes, ["don't"])
     assert listed(left) == listed(tokens_of(["do"]))

@@ -148,7 +148,7 @@ def test_soundex_tokens_are_those_of_each_word(batch: list[str], seed: int) -> N
     assert listed(soundex_tokens(find_words(normalise(batch)), seed)) == expected
 
 
-def test_words_that_sound_alike_are_one_token_and_those_without_a_code_stand_for_themselves() -> None:
+def test_words_that_sound_alike_are_one_token_and_those_without_a_code_are_their_own() -> None:
     [tokens] = listed(soundex_tokens(find_words(normalise(["Robert Rupert rübert b2b привет приват x_1 漢 字"])), 0))
     assert len(set(tokens[:3])) == 1
     assert tokens[3:] == [reference.chain(w.encode()) for w in ("b2b", "привет", "приват", "x_1", "漢", "字")]

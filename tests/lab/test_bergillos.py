@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_figures_but_for_the_time() -> None:
     assert first.tables[2] == second.tables[2]
 
 
-def test_what_cannot_be_measured_is_told_before_any_work() -> None:
+def test_what_cannot_be_measured_is_reported_before_any_work() -> None:
     with pytest.raises(ConfigError, match=r"^grams: "):
         EXPERIMENT.check(BergillosOptions(grams=()))
     with pytest.raises(ConfigError, match=r"^similarity, functions: "):

@@ -73,7 +73,7 @@ def test_a_number_given_twice_is_refused_before_any_work() -> None:
             EXPERIMENT.check(ContainmentOptions(**doubled))  # type: ignore[arg-type]
 
 
-def test_who_holds_a_part_too_is_told_by_its_words() -> None:
+def test_a_document_that_contains_a_part_too_is_recognised_by_its_words() -> None:
     assert contained_share("one two three four", "zero one two three four five") == 1.0
     assert contained_share("one two three four", "one two three five") == 0.5
     assert contained_share("", "anything") == 0.0

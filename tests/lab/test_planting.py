@@ -52,7 +52,7 @@ def test_deleting_takes_a_share_of_the_words(share: float) -> None:
     assert not Counter(copy) - Counter(own)
 
 
-def test_replacing_changes_a_share_of_the_words_where_they_stand() -> None:
+def test_replacing_changes_a_share_of_the_words_in_place() -> None:
     copy, own = words(edited(TEXT, Edit.REPLACE, 0.1, rng(), WORDS)), words(TEXT)
     assert len(copy) == len(own)
     assert sum(new != old for new, old in zip(copy, own, strict=True)) == round(0.1 * len(own))
@@ -93,7 +93,7 @@ def test_a_copy_is_about_as_much_like_its_original_as_was_asked_for(edit: Edit, 
     assert pair.jaccard(np.array([0]), np.array([1]))[0] == pytest.approx(level, abs=0.03)
 
 
-def test_copies_stand_behind_the_documents_under_names_of_their_own() -> None:
+def test_copies_follow_the_documents_under_names_of_their_own() -> None:
     some = strangers(5)
     made = add_copies(some, 12, rng())
     assert list(made.ids[:5]) == list(some.ids)

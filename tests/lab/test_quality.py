@@ -74,7 +74,7 @@ def test_labelled_documents_are_measured_as_they_are() -> None:
     assert (row["documents"], row["of them planted"], row["labels"], row["labels that disagree"]) == (10, 0, 1, 0)
 
 
-def test_pairs_that_are_said_to_be_alike_are_counted_by_what_is_called_so() -> None:
+def test_pairs_labelled_alike_are_counted_by_the_verdicts() -> None:
     some = add_copies(strangers(6), 6, np.random.default_rng(1), (0.9,))
     copies = [
         PairLabel(some.ids[6], some.ids[6].partition("~")[0], None),

@@ -45,7 +45,7 @@ def test_a_duplicate_is_found_always_and_is_the_same_in_every_bit(measured: Expe
         assert rows(measured, "profiles")[0][profile] == Proportion(8, 8)
 
 
-def test_what_the_paper_says_stands_beside_the_variants_that_it_has(measured: ExperimentReport) -> None:
+def test_the_values_of_the_paper_are_beside_the_variants_that_it_has(measured: ExperimentReport) -> None:
     result = {str(row["variant"]): (row["paper, from"], row["paper, to"]) for row in rows(measured, "variants")}
     assert result == {
         "dup": (1.0, 1.0),
@@ -79,7 +79,7 @@ def test_a_stranger_is_not_called_a_variant() -> None:
     assert called(BUILT_IN["standard"], text, [text, stranger, text + " more"]).tolist() == [True, False, True]
 
 
-def test_a_variant_that_meets_its_original_and_is_not_like_enough_is_not_found() -> None:
+def test_a_variant_that_is_a_candidate_but_not_alike_enough_is_not_found() -> None:
     text = strangers(1, words=400).texts[0]
     strict = replace(BUILT_IN["standard"], name="strict", resemblance=1.0)
     assert called(strict, text, [text, text.replace(" ", " more ", 40)]).tolist() == [True, False]

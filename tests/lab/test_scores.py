@@ -61,7 +61,7 @@ def test_pairs_below_half_that_are_called_alike_are_false() -> None:
     assert score.false_candidates == score.candidates >= 1
 
 
-def test_the_plan_is_asked_about_the_very_pairs_and_only_where_it_speaks_of_the_same_features() -> None:
+def test_the_plan_is_compared_on_the_same_pairs_and_only_for_the_same_features() -> None:
     five = documents(*FIVE)
     expected = planned(five, STANDARD)
     assert expected[".6 - .7"] == pytest.approx(0.96, abs=0.02)

@@ -71,7 +71,7 @@ def tuned() -> TuningResult:
     return tune(strangers(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), no_progress)
 
 
-def test_the_chosen_profile_reaches_on_fresh_edits_what_was_asked_for(tuned: TuningResult) -> None:
+def test_the_chosen_profile_reaches_the_goal_on_fresh_edits(tuned: TuningResult) -> None:
     assert tuned.reached
     fresh = add_copies(strangers(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
     again = prove(fresh, tuned.profile, WANTED)
