@@ -27,7 +27,7 @@ COMMANDS = {
     "profiles": ("gate.cli.commands.settings", "List the profiles: how documents can be signed and compared."),
     "plan": ("gate.cli.commands.settings", "Show what a profile costs and finds at a size."),
     "tune": ("gate.cli.tune", "Choose a profile for your documents, by measuring."),
-    "lab": ("gate.cli.lab", "Repeat the experiments of the papers, or compare methods, on a corpus."),
+    "lab": ("gate.cli.commands.lab", "Repeat the experiments of the papers, or compare methods, on a corpus."),
     "config": ("gate.cli.commands.settings", "Show the settings in force, and where each came from."),
     "schema": ("gate.cli.commands.schema", "Print the JSON Schema of a message, or the AsyncAPI document."),
     "completion": ("gate.cli.commands.settings", "Print the script that completes commands in your shell."),

@@ -26,15 +26,24 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 class UnloadedCommand(click.Command):
     """The name and the short help of a command that has not been imported yet."""
 
-    def __init__(self, name: str, module: str, short_help: str) -> None:
+    def __init__(self, name: str, home: str, short_help: str) -> None:
         super().__init__(name, short_help=short_help)
-        self.module = module
+        self._name = name
+        self._module, _, self._function = home.partition(":")
+
+    def load(self) -> click.Command:
+        module = import_module(self._module)
+        loaded: click.Command = (
+            getattr(module, self._function)(self._name) if self._function else getattr(module, self._name)
+        )
+        return loaded
 
 
 class LazyGroup(click.Group):
-    """Commands in the order of `lazy`, which maps a name to its module and its short help.
+    """Commands in the order of `lazy`, which maps a name to its home and its short help.
 
-    The module has the command as an attribute of that name. Listing and completing names imports none of them.
+    The home is a module that has the command as an attribute of that name, or `module:function`, where the function
+    makes the command of a name. Listing and completing names imports none of them.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
@@ -47,7 +56,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = self.commands.get(cmd_name)
         if isinstance(command, UnloadedCommand):
-            loaded: click.Command = getattr(import_module(command.module), cmd_name)
+            loaded = command.load()
             loaded.short_help = command.short_help
             self.commands[cmd_name] = loaded
             return loaded

@@ -26,7 +26,7 @@ from gate.config.sources import describe_type, quote
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab import corpora, draw, report
-from gate.lab.experiment import Experiment, ExperimentOptions
+from gate.lab.experiment import ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
 from gate.lab.truth import Corpus
 from gate.limits import Limits
@@ -97,54 +97,29 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     return corpora.require_unique_ids(Corpus(path.resolve().name, ids, texts), str(path))
 
 
-class Lab(click.Group):
-    """Experiments in the order of their table."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(EXPERIMENTS)
-
-
-@click.group(
-    cls=Lab,
-    invoke_without_command=True,
-    short_help="Repeat the papers' experiments, or compare methods, on a corpus.",
-    context_settings={"max_content_width": HELP_WIDTH},
-)
-@click.option("--list", "listed", is_flag=True, help="What there is, and what each repeats.")
-@click.option("--json", "as_json", is_flag=True, help="List in JSON, for programs.")
-@click.pass_context
-def lab(ctx: click.Context, *, listed: bool, as_json: bool) -> None:
-    """Experiments on methods and parameters, over a corpus of yours.
-
-    \b
-      gate lab --list
-      gate lab quality --corpus notes/ --out report/
-      gate lab roth-2013 --corpus events.jsonl --out report/ --seed 7
-
-    A corpus is a folder of plain texts, a file of JSON Lines (check-in events, or objects with id and text), or a
-    folder with docs.jsonl and label files. Labels are optional: without them, truth is planted by edits of the
-    documents themselves. Each experiment writes its tables (CSV, Markdown), plots (PNG) and one page (report.html).
-    """
-    if listed:
-        _list(as_json=as_json)
-    elif ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-
-
-def _list(*, as_json: bool) -> None:
+def list_experiments(*, as_json: bool) -> None:
+    """List the experiments, and what each repeats."""
     if as_json:
-        for one in EXPERIMENTS.values():
-            emit({"name": one.name, "title": one.title, "paper": one.paper, "repeats": one.repeats})
+        for experiment in EXPERIMENTS.values():
+            emit(
+                {
+                    "name": experiment.name,
+                    "title": experiment.title,
+                    "paper": experiment.paper,
+                    "repeats": experiment.repeats,
+                }
+            )
         return
     out = tables.console()
     table = tables.table(out, "experiment", "paper", "repeats", "what it shows")
-    for one in EXPERIMENTS.values():
-        table.add_row(Text(one.name, style="bold"), one.paper, one.repeats, one.title)
+    for experiment in EXPERIMENTS.values():
+        table.add_row(Text(experiment.name, style="bold"), experiment.paper, experiment.repeats, experiment.title)
     out.print(table)
 
 
-def _command(experiment: Experiment) -> click.Command:
-    """A command of the experiment's own, with a flag for each of its options."""
+def experiment_command(name: str) -> click.Command:
+    """The command of an experiment, with a flag for each of its options."""
+    experiment = EXPERIMENTS[name]
 
     def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> None:
         options = options_of(experiment.options, flags)
@@ -289,7 +264,3 @@ def _domain(field: structs.FieldInfo) -> str:
     if isinstance(info, inspect.VarTupleType):
         return f"{describe_type(info.item_type)}; several are separated by commas"
     return describe_type(info)
-
-
-for one in EXPERIMENTS.values():
-    lab.add_command(_command(one))

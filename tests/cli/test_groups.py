@@ -76,6 +76,7 @@ def test_version_and_help_import_nothing_that_does_work(arguments: tuple[str, ..
         ("gate run --set kafka_ver", ["kafka_verdict_topic="]),
         ("gate run --set redis_passw", ["redis_password_file="]),
         ("gate completion z", ["zsh"]),
+        ("gate lab rot", ["roth-2011", "roth-2013"]),
     ],
 )
 def test_completion_offers_names_and_imports_nothing_that_does_work(line: str, offered: list[str]) -> None:

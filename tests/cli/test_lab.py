@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from msgspec import Meta
 
 from gate.cli import main
+from gate.cli.commands import lab
 from gate.cli.lab import Bar, corpus_of, options_of
 from gate.cli.progress import progress
 from gate.core.builtin_profiles import BUILT_IN
@@ -34,6 +35,13 @@ def gate(*arguments: str | Path) -> Result:
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
     return folder_of(strangers(6), tmp_path / "notes")
+
+
+def test_the_names_that_completion_offers_are_those_of_the_experiments() -> None:
+    short_helps = {
+        one.name: one.title if one.paper == "-" else f"{one.paper}, {one.repeats}" for one in EXPERIMENTS.values()
+    }
+    assert {name: short_help for name, (_, short_help) in lab.COMMANDS.items()} == short_helps
 
 
 def test_every_experiment_is_listed_with_what_it_repeats() -> None:
