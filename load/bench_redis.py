@@ -1,10 +1,10 @@
 """The gate on Redis beside its peers: `python -m load.bench_redis [--n 1000000] [--json]`.
 
 Signatures are drawn at random, so that only the index is measured: every contender gets batches of 256 signed
-documents, one in ten a near copy of an earlier one, and says of each whether something like it came before. Ours runs
-the whole protocol, to the verdicts, with two batches under way as a service has them; `redis-py bands` only reads and
-appends the four blocks of each fingerprint in a pipeline, verifies nothing and decides nothing. datasketch stores and
-looks up MinHash signatures as its documentation proposes, one document at a time, and in its buffered session for
+documents, one in ten a near copy of an earlier one, and says of each whether something like it came before. The gate
+runs the whole protocol, to the verdicts, with two batches under way as a service has them; `redis-py bands` only reads
+and appends the four blocks of each fingerprint in a pipeline, verifies nothing and decides nothing. datasketch stores
+and looks up MinHash signatures as its documentation proposes, one document at a time, and in its buffered session for
 inserts; it starts from an empty index, which is to its advantage. Large indexes are not claimed but written as claims
 would have left them (`load.bench_redis_stock`), but for `memory` and `templates`.
 
@@ -26,7 +26,7 @@ from typing import Any
 
 from gate.api import Gate
 from gate.model import CheckIn
-from load.bench_redis_contenders import BATCH, COPIES, PERMUTATIONS, UNDER_WAY, Bands, Datasketch, Ours
+from load.bench_redis_contenders import BATCH, COPIES, PERMUTATIONS, UNDER_WAY, Bands, DatasketchOnRedis, GateOnRedis
 from load.corpus import Kind, PlantedDocument, Recipe, SyntheticCorpus
 from load.measure import BenchmarkReport, Contender, Step, interleave
 from tests.support.servers import RedisServer, redis_cluster, redis_server
@@ -35,7 +35,7 @@ PROFILES = ("simhash", "standard")
 PARTS = ("speed", "growth", "cluster", "templates", "memory", "recall")
 
 
-def stepping(contender: Ours | Bands, batches: int, rounds: int) -> Step:
+def stepping(contender: GateOnRedis | Bands, batches: int, rounds: int) -> Step:
     """So many batches a round, drawn before the clock runs."""
     prepared = [[contender.drawn.batch() for _ in range(batches)] for _ in range(rounds + 1)]
 
@@ -93,9 +93,11 @@ def met(ratio: float, target: float) -> str:
 def speed(report: BenchmarkReport, count: int, rounds: int) -> None:
     """Check-ins at `count` documents, beside the peers."""
     with redis_server() as server:
-        light, full = (Ours(server.url, profile) for profile in ("simhash", "standard"))
+        light, full = (GateOnRedis(server.url, profile) for profile in ("simhash", "standard"))
         bands = Bands(server, "bands")
-        plain, buffered = (Datasketch(server, name, buffered=name == b"session") for name in (b"plain", b"session"))
+        plain, buffered = (
+            DatasketchOnRedis(server, name, buffered=name == b"session") for name in (b"plain", b"session")
+        )
         for contender in (light, full, bands):
             contender.stock(count)
         few = BATCH // 4
@@ -153,7 +155,7 @@ def growth(report: BenchmarkReport, profiles: Sequence[str], sizes: Sequence[int
     rows: list[dict[str, Any]] = []
     for profile, size in product(profiles, sizes):
         with redis_server() as server:
-            ours = Ours(server.url, profile)
+            ours = GateOnRedis(server.url, profile)
             ours.stock(size)
             ours.fill(16 * BATCH)  # what the hashes were made for is not what they grow by
             batches = [ours.drawn.batch() for _ in range(64)]
@@ -170,7 +172,7 @@ def cluster(report: BenchmarkReport, count: int, rounds: int) -> None:
     rows = []
     for profile in ("simhash", "standard"):
         with redis_server() as server, redis_cluster(3) as masters:
-            one, three = (Ours(url, profile) for url in (server.url, masters.url))
+            one, three = (GateOnRedis(url, profile) for url in (server.url, masters.url))
             for contender in (one, three):
                 contender.stock(count)
             worked: dict[str, list[tuple[float, float]]] = {"one": [], "three": []}
@@ -206,7 +208,7 @@ def templates(report: BenchmarkReport, count: int) -> None:
     rows: list[dict[str, Any]] = []
     for name, shared in (("unrelated", 0.0), ("templates", 0.35)):
         with redis_server() as server:
-            ours = Ours(server.url, "standard", shared=shared)
+            ours = GateOnRedis(server.url, "standard", shared=shared)
             ours.fill(count)
             batches = [ours.drawn.batch() for _ in range(16)]
             cost = spent([server], partial(ours.take, batches), 16 * BATCH)
@@ -223,7 +225,7 @@ def memory(report: BenchmarkReport, count: int) -> None:
     rows: list[dict[str, Any]] = []
     for profile, parts, target in (("simhash", ("buckets", "entries"), 200), ("standard", (), 700)):
         with redis_server() as server:
-            ours = Ours(server.url, profile)
+            ours = GateOnRedis(server.url, profile)
             before = used_memory(server)
             ours.fill(count)
             info = ours.runner.run(ours.store.info())
@@ -243,7 +245,7 @@ def memory(report: BenchmarkReport, count: int) -> None:
             )
             ours.close()
     with redis_server() as server:
-        before, peer = used_memory(server), Datasketch(server, b"weighed", buffered=True)
+        before, peer = used_memory(server), DatasketchOnRedis(server, b"weighed", buffered=True)
         peer.take(4096)
         each_of_theirs = (used_memory(server) - before) / 4096
     rows.append({"index": "datasketch", "documents": 4096, "all in": round(each_of_theirs)})

@@ -74,7 +74,7 @@ class Drawn:
         ]
 
 
-class Ours:
+class GateOnRedis:
     """A gate's pipeline on Redis, without the signing."""
 
     def __init__(self, url: str, profile: str, *, name: str | None = None, shared: float = 0.0) -> None:
@@ -157,7 +157,7 @@ class Bands:
             pipe.execute()
 
 
-class Datasketch:
+class DatasketchOnRedis:
     """MinHashLSH with its Redis storage."""
 
     def __init__(self, server: RedisServer, name: bytes, *, buffered: bool) -> None:

@@ -31,7 +31,7 @@ UNAVAILABLE_PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Assignment:
     """Documents for one process. `last_step`: the number of the step at which it dies by itself, if it does."""
 
     number: int
@@ -109,11 +109,11 @@ def work(pipe: Connection, profile: str, index: str, *, naive: bool, seed: int) 
     """Check in what is delivered, and acknowledge it with its verdicts, until nothing more comes."""
     with (LookUpThenInsert if naive else DelayedGate)(profile, index, random.Random(seed)) as gate:
         pipe.send(None)  # ready
-        while (delivery := pipe.recv()) is not None:
-            gate.delayed.steps_left = delivery.last_step
-            verdicts = _check_in_with_retries(gate, delivery.documents)
+        while (assignment := pipe.recv()) is not None:
+            gate.delayed.steps_left = assignment.last_step
+            verdicts = _check_in_with_retries(gate, assignment.documents)
             gate.delayed.steps_left = None
-            pipe.send((delivery.number, verdicts))
+            pipe.send((assignment.number, verdicts))
 
 
 def _check_in_with_retries(gate: Gate, documents: Sequence[CheckIn]) -> list[Verdict]:

@@ -40,7 +40,7 @@ from gate.index.protocol.batch_order import similar_within_batch
 from gate.model import CheckIn, Verdict
 from load.corpus import Recipe, SyntheticCorpus, Tokens, edit_tokens
 from load.measure import BenchmarkReport
-from load.racers import Delivery, work
+from load.racers import Assignment, work
 from tests.support.servers import redis_cluster, redis_server
 
 INDEXES = ("sqlite", "redis", "cluster")
@@ -137,11 +137,11 @@ class RaceTally:
 
 @dataclass(slots=True)
 class WorkerProcess:
-    """A process and the delivery that it works on."""
+    """A process and the assignment that it works on."""
 
     process: multiprocessing.context.ForkServerProcess
     pipe: Connection
-    delivery: Delivery | None = None
+    assignment: Assignment | None = None
     since: float = 0.0
     killed_at: float | None = None
 
@@ -164,7 +164,7 @@ class Race:
     tally: RaceTally
     verdicts: dict[str, list[Verdict]] = field(default_factory=lambda: defaultdict(list))
     workers: list[WorkerProcess] = field(default_factory=list)
-    _seconds: float = 0.05  # of a delivery, lately
+    _seconds: float = 0.05  # of an assignment, lately
     _number: int = 0
 
     def start(self) -> None:
@@ -184,7 +184,7 @@ class Race:
         for worker, documents in zip(self.workers, shares, strict=True):
             if documents:
                 self._deliver(worker, tuple(documents), deadly)
-        while busy := [worker for worker in self.workers if worker.delivery is not None]:
+        while busy := [worker for worker in self.workers if worker.assignment is not None]:
             now = time.monotonic()
             for worker in busy:
                 if worker.killed_at is not None and worker.killed_at <= now and worker.process.pid is not None:
@@ -205,28 +205,28 @@ class Race:
                 last_step = self.rng.randint(1, MOST_STEPS)
             else:
                 worker.killed_at = time.monotonic() + self.rng.random() * 1.2 * self._seconds
-        worker.delivery = Delivery(number=self._number, documents=documents, last_step=last_step)
+        worker.assignment = Assignment(number=self._number, documents=documents, last_step=last_step)
         worker.since = time.monotonic()
         try:
-            worker.pipe.send(worker.delivery)
+            worker.pipe.send(worker.assignment)
         except OSError:  # it was killed as it acknowledged the last one
             self._replace(worker, deadly)
 
     def _receive(self, worker: WorkerProcess, deadly: float) -> None:
-        assert worker.delivery is not None
+        assert worker.assignment is not None
         try:
             number, verdicts = worker.pipe.recv()
         except (EOFError, OSError):
             self._replace(worker, deadly)
             return
-        assert number == worker.delivery.number
-        worker.delivery, worker.killed_at = None, None
+        assert number == worker.assignment.number
+        worker.assignment, worker.killed_at = None, None
         self._seconds += 0.05 * (time.monotonic() - worker.since - self._seconds)
         for verdict in verdicts:
             self.verdicts[verdict.document_id].append(verdict)
 
     def _replace(self, killed: WorkerProcess, deadly: float) -> None:
-        assert killed.delivery is not None
+        assert killed.assignment is not None
         self.tally.kills += 1
         killed.process.join()
         if killed.process.exitcode != -signal.SIGKILL:
@@ -234,7 +234,7 @@ class Race:
         killed.stop()
         worker = self._start_worker()
         self.workers[self.workers.index(killed)] = worker
-        self._deliver(worker, killed.delivery.documents, deadly)
+        self._deliver(worker, killed.assignment.documents, deadly)
 
     def stop(self) -> None:
         for worker in self.workers:

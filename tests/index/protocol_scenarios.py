@@ -234,7 +234,7 @@ def cuts(world: World, process: Process, number: int) -> Iterator[World]:
         yield world
 
 
-def settled(world: World, *processes: Process, number: int = 9000) -> tuple[World, list[Any]]:
+def run_in_sequence(world: World, *processes: Process, number: int = 9000) -> tuple[World, list[Any]]:
     """Let processes do their work one after another: the world after that, and the result of each."""
     results = []
     for n, process in enumerate(processes):

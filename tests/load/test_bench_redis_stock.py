@@ -10,7 +10,7 @@ import pytest
 from gate.index.tools.audit import audit
 from gate.model import Relation
 from gate.pipeline import SignedBatch
-from load.bench_redis_contenders import FEATURES, Ours
+from load.bench_redis_contenders import FEATURES, GateOnRedis
 from tests.support.servers import redis_server
 
 pytestmark = pytest.mark.redis
@@ -19,21 +19,21 @@ COUNT = 600
 
 
 @pytest.fixture(scope="module", params=["simhash", "standard"])
-def stocked(request: pytest.FixtureRequest) -> Iterator[Ours]:
+def stocked(request: pytest.FixtureRequest) -> Iterator[GateOnRedis]:
     with redis_server() as server:
-        ours = Ours(server.url, request.param)
+        ours = GateOnRedis(server.url, request.param)
         ours.stock(COUNT)
         yield ours
         ours.close()
 
 
-def test_nothing_is_missing_and_nothing_is_astray(stocked: Ours) -> None:
+def test_nothing_is_missing_and_nothing_is_astray(stocked: GateOnRedis) -> None:
     report = stocked.runner.run(audit(stocked.store, stocked.method, stocked.profile))
     assert report.found == {}
     assert report.checked["documents"] == report.checked["entries"] == COUNT
 
 
-def test_its_documents_are_known(stocked: Ours) -> None:
+def test_its_documents_are_known(stocked: GateOnRedis) -> None:
     bodies = np.random.default_rng(1)  # as the contender draws them
     bodies.integers(0, 256, stocked.drawn.width, np.uint8)
     earlier = bodies.integers(0, 256, (COUNT, stocked.drawn.width), np.uint8)

@@ -134,6 +134,8 @@ class BucketReader:
             if full
         ]
         wanted = [(shard, names) for shard, names in wanted if names]
+        if not wanted:
+            return {}
         replies = await self.overflow(wanted, self._max_bucket + 1)
         return {
             (shard, name): postings

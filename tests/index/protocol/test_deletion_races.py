@@ -16,7 +16,7 @@ import pytest
 
 from gate.model import Relation
 from tests.index.explorer import Explorer, Final, Process
-from tests.index.protocol_scenarios import Scenario, cuts, fairness, leftovers, settled
+from tests.index.protocol_scenarios import Scenario, cuts, fairness, leftovers, run_in_sequence
 from tests.index.stepwise import World
 
 ONE_BUCKET = Scenario({b"a": (1,), b"b": (1,)}, ["ab"])
@@ -32,14 +32,14 @@ Act = tuple[str, ...]
 Index = Literal["originals", "all"]
 
 
-def there(scenario: Scenario, *claims: tuple[str, str]) -> World:
+def world_after(scenario: Scenario, *claims: tuple[str, str]) -> World:
     """The world after these were checked in, one after another."""
-    return settled(World(), *(scenario.claim(*claim) for claim in claims), number=EARLIER)[0]
+    return run_in_sequence(World(), *(scenario.claim(*claim) for claim in claims), number=EARLIER)[0]
 
 
-def stopped(scenario: Scenario, claim: tuple[str, str], *before: tuple[str, str]) -> list[World]:
+def stopped_claims(scenario: Scenario, claim: tuple[str, str], *before: tuple[str, str]) -> list[World]:
     """The worlds in which one more was checked in, and stopped after each of its steps."""
-    return list(cuts(there(scenario, *before), scenario.claim(*claim), EARLIER + 500))
+    return list(cuts(world_after(scenario, *before), scenario.claim(*claim), EARLIER + 500))
 
 
 def problems(scenario: Scenario, claims: Sequence[tuple[str, str]], world: World) -> Iterator[str]:
@@ -49,9 +49,11 @@ def problems(scenario: Scenario, claims: Sequence[tuple[str, str]], world: World
     for order in permutations(living):
         numbers = count(9000, 100)
         processes = [scenario.claim(name, letters[name]) for name in order]
-        after, _ = settled(world, *processes, number=next(numbers))  # the first may be judged before another is freed
-        after, results = settled(after, *processes, number=next(numbers))
-        if settled(after, *processes, number=next(numbers))[1] != results:
+        after, _ = run_in_sequence(
+            world, *processes, number=next(numbers)
+        )  # the first may be judged before another is freed
+        after, results = run_in_sequence(after, *processes, number=next(numbers))
+        if run_in_sequence(after, *processes, number=next(numbers))[1] != results:
             yield "a document got two answers"
         passes = {name for name, result in zip(order, results, strict=True) if not result.answer.similar}
         yield from fairness(scenario, {name: letters[name] for name in living}, passes)
@@ -79,7 +81,7 @@ def explore(
         check(scenario, claims, Explorer(processes, world, lives=LIVES, **given).finals())
 
 
-def wander(
+def explore_randomly(
     scenario: Scenario, worlds: Iterable[World], processes: Sequence[Process], claims: Sequence[tuple[str, str]]
 ) -> None:
     """Some of the interleavings, drawn at random: of a process against a whole sequence there are too many for all."""
@@ -93,28 +95,28 @@ def wander(
 @pytest.mark.parametrize(("crashes", "concurrent"), [(0, False), (0, True), (1, False)])
 def test_a_document_is_deleted_while_it_is_checked_in(crashes: int, concurrent: bool) -> None:
     scenario = replace(ONE_BUCKET, concurrent=concurrent)
-    worlds = [*stopped(scenario, A), there(scenario, A), there(scenario, B, A)]
+    worlds = [*stopped_claims(scenario, A), world_after(scenario, A), world_after(scenario, B, A)]
     explore(scenario, worlds, [scenario.claim(*A), scenario.delete("a")], [A, B], crashes=crashes)
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
 def test_an_original_is_deleted_while_a_copy_is_checked_in(index: Index) -> None:
     scenario = replace(PAIR, index=index)
-    worlds = [there(scenario, A), there(scenario, A, B), *stopped(scenario, B, A)]
+    worlds = [world_after(scenario, A), world_after(scenario, A, B), *stopped_claims(scenario, B, A)]
     explore(scenario, worlds, [scenario.claim(*B), scenario.delete("a")], [A, B], crashes=1)
 
 
 @pytest.mark.parametrize("concurrent", [False, True])
 def test_a_document_that_stopped_half_way_is_deleted_while_another_claim_helps_it(concurrent: bool) -> None:
     scenario = replace(PAIR, concurrent=concurrent)
-    explore(scenario, stopped(scenario, A), [scenario.claim(*B), scenario.delete("a")], [A, B], crashes=1)
+    explore(scenario, stopped_claims(scenario, A), [scenario.claim(*B), scenario.delete("a")], [A, B], crashes=1)
 
 
 @pytest.mark.parametrize("index", ["originals", "all"])
 def test_the_owner_of_a_content_is_deleted_while_another_document_brings_it(index: Index) -> None:
     scenario = replace(ONE_BUCKET, index=index)
     same = ("b", "a")
-    worlds = [*stopped(scenario, A), *stopped(scenario, same, A)]
+    worlds = [*stopped_claims(scenario, A), *stopped_claims(scenario, same, A)]
     explore(scenario, worlds, [scenario.claim(*same), scenario.delete("a")], [A, same], crashes=1)
 
 
@@ -122,7 +124,7 @@ def test_the_owner_of_a_content_is_deleted_while_another_document_brings_it(inde
 def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in(index: Index) -> None:
     scenario = replace(ONE_BUCKET, index=index)
     same = ("b", "a")
-    worlds = [*stopped(scenario, A), *stopped(scenario, same, A)]
+    worlds = [*stopped_claims(scenario, A), *stopped_claims(scenario, same, A)]
     explore(scenario, worlds, [scenario.claim(*A), scenario.delete("b")], [A, same])
 
 
@@ -130,9 +132,9 @@ def test_the_second_holder_of_a_content_is_deleted_while_the_owner_is_checked_in
 @pytest.mark.parametrize("overtaking", [[NO_A, B, A], [NO_A, A, B], [A, NO_A, B, A], [B, NO_A, NO_B]])
 def test_a_slow_check_in_is_overtaken_by_deletes_and_other_check_ins(index: Index, overtaking: list[Act]) -> None:
     scenario = replace(ONE_BUCKET, index=index)
-    wander(
+    explore_randomly(
         scenario,
-        (World(), there(scenario, A), there(scenario, B)),
+        (World(), world_after(scenario, A), world_after(scenario, B)),
         [scenario.claim(*A), scenario.in_sequence(*overtaking)],
         [A, B],
     )
@@ -140,41 +142,45 @@ def test_a_slow_check_in_is_overtaken_by_deletes_and_other_check_ins(index: Inde
 
 @pytest.mark.parametrize("overtaking", [[NO_A, A], [NO_A, A, NO_B, B], [NO_A, ("c", "a")], [NO_B, NO_A, A]])
 def test_a_slow_copy_is_overtaken_by_the_delete_and_the_return_of_its_original(overtaking: list[Act]) -> None:
-    worlds = [there(ONE_BUCKET, A), *stopped(ONE_BUCKET, B, A)]
-    wander(ONE_BUCKET, worlds, [ONE_BUCKET.claim(*B), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")])
+    worlds = [world_after(ONE_BUCKET, A), *stopped_claims(ONE_BUCKET, B, A)]
+    explore_randomly(
+        ONE_BUCKET, worlds, [ONE_BUCKET.claim(*B), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")]
+    )
 
 
 @pytest.mark.parametrize("overtaking", [[NO_A, A], [NO_A, B, A], [A, B], [NO_A, ("c", "a"), A]])
 def test_a_slow_delete_is_overtaken_by_others_and_by_check_ins(overtaking: list[Act]) -> None:
-    worlds = [there(ONE_BUCKET, A), there(ONE_BUCKET, A, B)]
-    wander(ONE_BUCKET, worlds, [ONE_BUCKET.delete("a"), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")])
+    worlds = [world_after(ONE_BUCKET, A), world_after(ONE_BUCKET, A, B)]
+    explore_randomly(
+        ONE_BUCKET, worlds, [ONE_BUCKET.delete("a"), ONE_BUCKET.in_sequence(*overtaking)], [A, B, ("c", "a")]
+    )
 
 
 def test_two_deletes_of_one_document_and_of_two_alike() -> None:
-    worlds = [*stopped(PAIR, B, A), there(PAIR, A, B)]
+    worlds = [*stopped_claims(PAIR, B, A), world_after(PAIR, A, B)]
     explore(PAIR, worlds, [PAIR.delete("a"), PAIR.delete("a")], [A, B], crashes=1)
     explore(PAIR, worlds, [PAIR.delete("a"), PAIR.delete("b")], [A, B], crashes=1)
 
 
 def test_a_delete_that_stopped_for_good_leaves_a_document_that_can_be_checked_in_or_deleted() -> None:
-    for world in cuts(there(PAIR, A, B), PAIR.delete("a"), 8000):
+    for world in cuts(world_after(PAIR, A, B), PAIR.delete("a"), 8000):
         for order in permutations([PAIR.claim(*A), PAIR.claim(*B)]):
-            after, _ = settled(world, *order)
+            after, _ = run_in_sequence(world, *order)
             assert not list(problems(PAIR, [A, B], after))
-        assert not list(problems(PAIR, [A, B], settled(world, PAIR.delete("a"))[0]))
+        assert not list(problems(PAIR, [A, B], run_in_sequence(world, PAIR.delete("a"))[0]))
 
 
 def test_dangling_postings_of_a_helper_that_crashed_are_removed_by_the_next_read() -> None:
     # The helper shares one bucket with the claim it helps, and leaves a posting in the other one.
     explored = (
         end
-        for world in stopped(PATH, B)
+        for world in stopped_claims(PATH, B)
         for end in Explorer([PATH.claim(*A), PATH.delete("b")], world, crashes=1, lives=LIVES).finals()
     )
     littered = [end for end in explored if "a posting without a record" in leftovers(PATH, end.world)]
     assert littered
     for end in littered:
-        after, _ = settled(end.world, PATH.claim("d", "c"))
+        after, _ = run_in_sequence(end.world, PATH.claim("d", "c"))
         assert not list(problems(PATH, [A, ("d", "c")], after))
 
 
@@ -185,10 +191,10 @@ def test_a_document_takes_a_content_over_that_was_refused_for_its_own_sake() -> 
     # D holds "a"; E was refused with "b" for that. Now D comes with "b" itself: a version, not a copy of its own.
     d, e = ("d", "a"), ("e", "b")
     processes = [PATH.claim("d", "b"), PATH.claim(*e)]
-    for world in [there(PATH, d), *stopped(PATH, e, d)]:
+    for world in [world_after(PATH, d), *stopped_claims(PATH, e, d)]:
         for end in Explorer(processes, world, crashes=1, lives=LIVES).finals():
             [*_, version], [*_, refused] = end.results
-            newcomer = settled(end.world, PATH.claim("f", "c"))[1][0]
+            newcomer = run_in_sequence(end.world, PATH.claim("f", "c"))[1][0]
             assert (version.answer.relation, refused.answer.similar) == (Relation.REVISION, True), end.schedule()
             assert newcomer.answer.similar, end.schedule()  # the new version can be found
             assert not list(leftovers(PATH, end.world)), end.schedule()
@@ -205,8 +211,8 @@ def test_of_two_versions_that_replace_each_other_at_once_one_stays() -> None:
 
 def test_a_version_that_stopped_anywhere_replaces_the_old_one_when_it_comes_again() -> None:
     scenario = replace(ONE_BUCKET, revisions="replace")
-    for world in stopped(scenario, ("d", "b"), ("d", "a")):
-        after, _ = settled(world, scenario.claim("d", "b"))
+    for world in stopped_claims(scenario, ("d", "b"), ("d", "a")):
+        after, _ = run_in_sequence(world, scenario.claim("d", "b"))
         assert [record.content for _, record in after.records] == [b"b"]
         assert not list(leftovers(scenario, after))
 
@@ -214,7 +220,7 @@ def test_a_version_that_stopped_anywhere_replaces_the_old_one_when_it_comes_agai
 def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> None:
     scenario = replace(ONE_BUCKET, revisions="replace")
     processes = [scenario.claim("d", "b"), scenario.delete("d")]
-    for end in Explorer(processes, there(scenario, ("d", "a")), crashes=1, lives=LIVES).finals():
+    for end in Explorer(processes, world_after(scenario, ("d", "a")), crashes=1, lives=LIVES).finals():
         assert not list(leftovers(scenario, end.world)), end.schedule()
         gone = not end.world.get("documents", "d")
         assert gone == (not end.world.records), end.schedule()
@@ -230,7 +236,7 @@ def test_a_document_is_deleted_while_its_new_version_replaces_the_old_one() -> N
 def test_random_schedules_of_two_claims_and_a_delete(scenario: Scenario, before: tuple[tuple[str, str], ...]) -> None:
     for seed, (first, second, gone) in enumerate([(A, B, "a"), (B, C, "a"), (B, C, "b"), (A, C, "b")]):
         processes = [scenario.claim(*first), scenario.claim(*second), scenario.delete(gone)]
-        explorer = Explorer(processes, there(scenario, *before), lives=LIVES)
+        explorer = Explorer(processes, world_after(scenario, *before), lives=LIVES)
         check(scenario, [A, B, C], explorer.walks(250, seed=seed))
 
 
@@ -238,14 +244,14 @@ def test_random_schedules_of_two_claims_and_a_delete(scenario: Scenario, before:
 def test_random_schedules_of_a_document_delivered_twice_and_deleted(before: tuple[tuple[str, str], ...]) -> None:
     processes = [ONE_BUCKET.claim(*A), ONE_BUCKET.claim(*A), ONE_BUCKET.delete("a")]
     for crashes in (0, 1):
-        explorer = Explorer(processes, there(ONE_BUCKET, *before), crashes=crashes, lives=LIVES)
+        explorer = Explorer(processes, world_after(ONE_BUCKET, *before), crashes=crashes, lives=LIVES)
         check(ONE_BUCKET, [A, B], explorer.walks(300, seed=crashes))
 
 
 def test_random_schedules_of_two_alike_and_a_delete_of_each() -> None:
     processes = [PAIR.claim(*A), PAIR.claim(*B), PAIR.delete("a"), PAIR.delete("b")]
     for before in ((), (A,), (A, B)):
-        check(PAIR, [A, B], Explorer(processes, there(PAIR, *before), lives=LIVES).walks(300, seed=1))
+        check(PAIR, [A, B], Explorer(processes, world_after(PAIR, *before), lives=LIVES).walks(300, seed=1))
 
 
 def test_random_schedules_with_a_crash() -> None:
@@ -254,5 +260,5 @@ def test_random_schedules_with_a_crash() -> None:
     for seed, gone in enumerate("abc"):
         for before in ((), (A,), (A, B), (C,)):
             processes = [scenario.claim(*A), scenario.claim(*B), scenario.delete(gone)]
-            explorer = Explorer(processes, there(scenario, *before), crashes=1, lives=LIVES)
+            explorer = Explorer(processes, world_after(scenario, *before), crashes=1, lives=LIVES)
             check(scenario, [A, B, C], explorer.walks(250, seed=seed))

@@ -50,7 +50,9 @@ now(store.close())
 """
 
 
-def opened(path: Path, *, digest: str = "d", profile_ref: str = "p@1", busy_milliseconds: int = 10_000) -> SqliteStore:
+def open_index(
+    path: Path, *, digest: str = "d", profile_ref: str = "p@1", busy_milliseconds: int = 10_000
+) -> SqliteStore:
     return SqliteStore(path, digest=digest, profile_ref=profile_ref, busy_milliseconds=busy_milliseconds)
 
 
@@ -74,7 +76,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    store = opened(path)
+    store = open_index(path)
     yield store
     await store.close()
 
@@ -83,13 +85,13 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 async def test_an_index_that_is_opened_again_holds_what_it_held(path: Path) -> None:
-    store = opened(path)
+    store = open_index(path)
     [before] = await store.register_content([new_entry(1)])
     await store.append(np.array([5], np.uint64), np.array([1], np.uint64), np.array([9], np.uint64))
     drawn = await store.draw(10)
     await store.close()
 
-    store = opened(path)
+    store = open_index(path)
     assert await store.records([1]) == [before.record]
     assert (await store.read(np.array([5], np.uint64))).tags.tolist() == [9]
     assert await store.draw(1) == drawn + 10
@@ -97,7 +99,7 @@ async def test_an_index_that_is_opened_again_holds_what_it_held(path: Path) -> N
 
 
 async def test_closing_twice_is_harmless(path: Path) -> None:
-    store = opened(path)
+    store = open_index(path)
     await store.close()
     await store.close()
 
@@ -115,7 +117,7 @@ async def test_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged
         if not lines[-1].endswith("\n"):
             del lines[-1]
 
-        store = opened(path)
+        store = open_index(path)
         await _assert_acknowledged(store, number, [line.split() for line in lines[1:]])
         await _assert_whole(store, number)
         await store.close()
@@ -180,7 +182,7 @@ async def test_processes_that_create_and_fill_one_file_together_agree(path: Path
     assert len(winners) == count, "processes got different entries of one content"
     registered = {(n, value) for step, n, value in lines if step == "registered"}
     assert len(registered) == count, "processes got different registrations of one entry"
-    store = opened(path)
+    store = open_index(path)
     info = await store.info()
     await store.close()
     assert (info["documents"], info["entries"], info["postings"]) == (3 * count, count, 3 * count * POSTINGS)
@@ -198,13 +200,13 @@ async def test_a_read_does_not_wait_for_a_writer(store: SqliteStore, path: Path)
 
 
 async def test_a_file_that_stays_locked_is_unavailable_and_works_again_afterwards(path: Path) -> None:
-    store = opened(path, busy_milliseconds=20)
+    store = open_index(path, busy_milliseconds=20)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(Unavailable, match="locked"):
         await store.register_content([new_entry(1)])
     with pytest.raises(Unavailable, match="locked"):
-        opened(path, busy_milliseconds=20)
+        open_index(path, busy_milliseconds=20)
     other.execute("ROLLBACK")
     other.close()
     [state] = await store.register_content([new_entry(1)])
@@ -247,7 +249,7 @@ async def test_how_far_a_write_waits_for_the_disk_is_chosen(path: Path, sync: An
 
 def test_another_digest_under_the_same_name_is_refused_with_the_way_out(store: SqliteStore, path: Path) -> None:
     with pytest.raises(ConfigError) as refusal:
-        opened(path, digest="e")
+        open_index(path, digest="e")
     message = str(refusal.value)
     for part in (str(path), "p@1", "digest d", "digest e", "new version", "new file", "replay"):
         assert part in message
@@ -256,32 +258,32 @@ def test_another_digest_under_the_same_name_is_refused_with_the_way_out(store: S
 @pytest.mark.parametrize("digest", ["d", "e"])
 def test_another_profile_is_refused_with_the_way_out(store: SqliteStore, path: Path, digest: str) -> None:
     with pytest.raises(ConfigError, match=r"made under profile p@1 .* this is q@2 .* name a new file"):
-        opened(path, profile_ref="q@2", digest=digest)
+        open_index(path, profile_ref="q@2", digest=digest)
 
 
 async def test_a_refused_file_is_left_as_it_was(path: Path) -> None:
-    await opened(path).close()
+    await open_index(path).close()
     before = path.read_bytes()
     with pytest.raises(ConfigError):
-        opened(path, digest="e")
+        open_index(path, digest="e")
     assert path.read_bytes() == before
 
 
 async def test_a_newer_format_is_refused_with_the_way_out(path: Path) -> None:
-    await opened(path).close()
+    await open_index(path).close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT + 1),))
     connection.close()
     with pytest.raises(
         ConfigError, match=f"format {FORMAT + 1} .* reads format {FORMAT}: use the version that wrote it"
     ):
-        opened(path)
+        open_index(path)
 
 
 def test_a_file_that_is_no_database_is_refused_and_kept(path: Path) -> None:
     path.write_bytes(b"Dear diary, " * 1000)
     with pytest.raises(ConfigError, match=r"no SQLite file .* name a new file"):
-        opened(path)
+        open_index(path)
     assert path.read_bytes() == b"Dear diary, " * 1000
 
 
@@ -291,12 +293,12 @@ def test_the_database_of_another_program_is_refused_and_kept(path: Path) -> None
     connection.close()
     before = path.read_bytes()
     with pytest.raises(ConfigError, match="not an index: name another file"):
-        opened(path)
+        open_index(path)
     assert path.read_bytes() == before
 
 
 async def test_a_damaged_file_is_refused_while_it_is_used(path: Path) -> None:
-    store = opened(path)
+    store = open_index(path)
     many = np.arange(1, 5_001, dtype=np.uint64)
     await store.append(many, many, many)
     await store.close()
@@ -306,21 +308,21 @@ async def test_a_damaged_file_is_refused_while_it_is_used(path: Path) -> None:
         file.write(os.urandom(size // 2))
 
     with pytest.raises(ConfigError, match="damaged"):
-        await opened(path).read(many)
+        await open_index(path).read(many)
 
 
 async def test_an_empty_file_becomes_an_index(path: Path) -> None:
     path.touch()
-    store = opened(path)
+    store = open_index(path)
     assert (await store.info())["documents"] == 0
     await store.close()
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nowhere is not a directory: create it"):
-        opened(tmp_path / "nowhere" / "index.gate")
+        open_index(tmp_path / "nowhere" / "index.gate")
 
 
 def test_a_directory_is_no_index(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be opened"):
-        opened(tmp_path)
+        open_index(tmp_path)

@@ -67,7 +67,7 @@ def claim(name: str) -> Claim:
     return Claim(document_id=name, version=None, content=CONTENTS[name], body=PRINTS[name].to_bytes(8, "little"))
 
 
-def finished(steps: Coroutine[Any, Any, Any]) -> Any:
+def run_steps(steps: Coroutine[Any, Any, Any]) -> Any:
     while True:
         try:
             steps.send(None)
@@ -93,7 +93,7 @@ class SmallIndex:
 
     def similar(self) -> dict[str, bool]:
         """Whether each is similar to something that was first."""
-        return {name: finished(self.check_in(name))[0].answer.similar for name in "abcd"}
+        return {name: run_steps(self.check_in(name))[0].answer.similar for name in "abcd"}
 
 
 def any_order(tasks: list[Coroutine[Any, Any, Any]], random: Random, *, crashes: bool) -> None:
@@ -130,17 +130,17 @@ def test_repairing_beside_check_ins_deletes_and_crashes_does_no_harm(
     tasks = [*map(small.check_in, "abcd"), *(small.index.delete([name]) for name in deletes)]
     any_order([*tasks, small.audit(fix=True), small.audit(fix=True)], random, crashes=crashes)
     if crashes:  # a delete that was cut off may have taken an entry from a document that was answered meanwhile
-        finished(small.audit(fix=True))
+        run_steps(small.audit(fix=True))
 
     once = small.similar()
     assert sorted(once[name] for name in "abc") == [False, True, True]
     assert not once["d"]
-    finished(small.audit(fix=True))
+    run_steps(small.audit(fix=True))
     assert small.similar() == once
-    assert finished(small.audit(fix=False)).found == {}
+    assert run_steps(small.audit(fix=False)).found == {}
     for name in "abcd":
-        finished(small.index.delete([name]))
-    left = finished(small.store.info())
+        run_steps(small.index.delete([name]))
+    left = run_steps(small.store.info())
     assert (left["documents"], left["contents"], left["entries"], left["postings"]) == (0, 0, 0, 0)
 
 
@@ -160,7 +160,7 @@ def test_check_ins_alone_are_never_reported_as_a_fault(seed: int, index: str) ->
 def test_the_steps_come_in_between() -> None:
     """Without the steps nothing above would be tested."""
     small = SmallIndex("originals")
-    finished(small.check_in("a"))
+    run_steps(small.check_in("a"))
     task, steps = small.audit(fix=False), 0
     with suppress(StopIteration):
         while True:
@@ -171,16 +171,16 @@ def test_the_steps_come_in_between() -> None:
 
 def test_an_entry_that_is_deleted_while_it_is_repaired_leaves_nothing_behind() -> None:
     small = SmallIndex("originals")
-    finished(small.check_in("a"))
+    run_steps(small.check_in("a"))
     [record] = small.store._records.values()
     keys, entries, _ = postings_of(METHOD, [record])
-    finished(small.store.remove_postings(keys, entries))
+    run_steps(small.store.remove_postings(keys, entries))
 
     class Late(SteppingStore):
         async def append(self, *postings: Any) -> None:
             await small.index.delete(["a"])
             await small.store.append(*postings)
 
-    assert finished(audit(Late(small.store), METHOD, small.profile, fix=True)).found[Fault.UNLISTED] == 1
-    left = finished(small.store.info())
+    assert run_steps(audit(Late(small.store), METHOD, small.profile, fix=True)).found[Fault.UNLISTED] == 1
+    left = run_steps(small.store.info())
     assert (left["documents"], left["entries"], left["postings"]) == (0, 0, 0)
