@@ -22,6 +22,7 @@ from gate.arguments import (
     validated_documents,
     validated_ids,
     validated_pairs,
+    wrong_type,
 )
 from gate.config.profiles import resolve_profile
 from gate.config.settings import MAX_SECRET_BYTES
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLOSED = "this gate is closed; open another one"
-SIGNED = "a batch that the signer of this gate has signed"
 
 
 class RefusedDocument(NamedTuple):
@@ -204,12 +204,12 @@ class Gate:
     def check_in_signed(self, signed: SignedBatch) -> list[Verdict]:
         """The second half of `check_in`, for one batch that `signer` has signed."""
         self._require_open()
-        return self._run(self.pipeline.check_in(typed("signed", signed, (SignedBatch,), SIGNED)))
+        return self._run(self.pipeline.check_in(_signed(signed)))
 
     def preview_signed(self, signed: SignedBatch) -> list[Verdict]:
         """The second half of `preview`, for one batch that `signer` has signed."""
         self._require_open()
-        return self._run(self.pipeline.preview(typed("signed", signed, (SignedBatch,), SIGNED)))
+        return self._run(self.pipeline.preview(_signed(signed)))
 
     # Looking
 
@@ -421,3 +421,9 @@ def _match(holder: Holder, likeness: Likeness) -> Match:
 
 def _match_order(match: Match) -> tuple[bool, float, int, str]:
     return (*best_first(match), match.document_id)
+
+
+def _signed(signed: object) -> SignedBatch:
+    if not isinstance(signed, SignedBatch):
+        raise wrong_type("signed", signed, "a batch that the signer of this gate has signed")
+    return signed

@@ -25,15 +25,19 @@ _FINGERPRINT = re.compile(f"[0-9a-fA-F]{{{FINGERPRINT_DIGITS}}}")
 
 def typed(name: str, value: T, kinds: tuple[type, ...], wanted: str) -> T:
     if not isinstance(value, kinds):
-        raise UsageError(f"{name}: is of type {type(value).__name__}; give {wanted}")
+        raise wrong_type(name, value, wanted)
     return value
+
+
+def wrong_type(name: str, value: object, wanted: str) -> UsageError:
+    return UsageError(f"{name}: is of type {type(value).__name__}; give {wanted}")
 
 
 def list_of(name: str, given: Iterable[Any], wanted: str) -> list[Any]:
     """The items of an argument. A string or a dict can be iterated over too, and is never what was meant."""
     refused: object = given
     if isinstance(refused, str | bytes | bytearray | memoryview | Mapping) or not isinstance(refused, Iterable):
-        raise UsageError(f"{name}: is of type {type(given).__name__}; give a list of {wanted}")
+        raise wrong_type(name, given, f"a list of {wanted}")
     return list(given)
 
 

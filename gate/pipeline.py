@@ -193,6 +193,7 @@ class Signer:
         self.profile = profile
         self.method = method_of(profile, secret, max_features=(limits or Limits()).max_features)
         self._secret = secret
+        self._profile_ref = profile.ref
         self._profile_digest = hashlib.blake2b(_length_prefixed(profile.ref.encode()), digest_size=16)
 
     def sign(self, documents: Sequence[CheckIn]) -> SignedBatch:
@@ -256,7 +257,7 @@ class Signer:
             group=group.owner.document_id if group else claim.document_id,
             content_id=claim.content.hex(),
             fingerprint=None if fingerprint is None else f"{fingerprint:016x}",
-            profile=self.profile.ref,
+            profile=self._profile_ref,
             verdict_id=self.verdict_id(claim),
             features=features,
             candidates=answer.candidates,

@@ -25,8 +25,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.equal_hashes import representatives
-from gate.core.shingles import Features
+from gate.core.shingles import Features, representatives
 from gate.errors import ConfigError
 
 Lengths = NDArray[np.int64]

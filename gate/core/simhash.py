@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 
 from gate.core import bands, shingles
 from gate.core.bands import Probes
-from gate.core.equal_hashes import representatives
 from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import SimHash, Weights
 from gate.core.profile import Profile
-from gate.core.shingles import Features
+from gate.core.shingles import Features, representatives
 from gate.core.text import Texts
 
 FINGERPRINT_BYTES = 8

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gate.core import shingles
 from gate.core.profile import Profile, Tokenizer
-from gate.core.shingles import Features, features
+from gate.core.shingles import Features, features, representatives
 from gate.core.text import normalise
 from tests.core import reference
-from tests.core.samples import WRITTEN, any_texts, batches
+from tests.core.samples import WRITTEN, any_texts, batches, feature_batches, packed
 
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 GRAMS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 64])
@@ -113,3 +114,36 @@ def test_a_document_of_megabytes_has_the_features_of_its_beginning_and_its_end(t
     # What lies between repeats itself, seam and all.
     period = (found.size - len(head)) // 1499
     assert np.array_equal(found[:-period], found[period:])
+
+
+# Equal hashes within a document
+
+
+def check_representatives(batch: list[list[int]]) -> None:
+    found = packed(batch)
+    representative = representatives(found.hashes, found.starts).tolist()
+    for begin, hashes in zip(found.starts.tolist(), batch):
+        places = representative[begin : begin + len(hashes)]
+        assert all(hashes[place - begin] == value for place, value in zip(places, hashes))
+        assert len(set(places)) == len(set(hashes))
+        assert all(representative[place] == place for place in places)
+
+
+@given(feature_batches)
+@example([[], [1, 1], [1], [], [2, 1, 2, 1]])
+def test_one_of_equal_hashes_represents_all_of_them_in_its_document(batch: list[list[int]]) -> None:
+    check_representatives(batch)
+
+
+@given(feature_batches, st.integers(0, 2))
+def test_hashes_that_share_a_cell_in_every_round_are_kept_apart(batch: list[list[int]], rounds: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingles, "_ROUNDS", rounds)
+        check_representatives([[value & 3 for value in one] + one for one in batch])
+
+
+def test_a_document_of_a_million_hashes_has_as_many_representatives_as_distinct_hashes() -> None:
+    hashes = np.arange(1_000_000, dtype=np.uint64) % np.uint64(300_000)
+    representative = representatives(hashes, np.array([0, hashes.size]))
+    assert np.unique(representative).size == 300_000
+    assert np.array_equal(hashes[representative], hashes)

@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.equal_hashes import representatives
+from gate.core.shingles import representatives
 from gate.index.store import Keys, Postings, ProbeMatches
 
 D = TypeVar("D", bound=np.generic)

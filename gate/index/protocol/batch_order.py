@@ -19,10 +19,10 @@ from itertools import compress
 import numpy as np
 
 from gate.core.bands import Probes
-from gate.core.equal_hashes import representatives
 from gate.core.judge import alike
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
+from gate.core.shingles import representatives
 from gate.index.protocol.claim import Claim, Index, Outcome
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits

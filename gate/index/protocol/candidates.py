@@ -1,23 +1,53 @@
-"""The candidates of each document: entries whose postings match its probes, fetched and compared with it."""
+"""The candidates of each document: entries whose postings match its probes, read, fetched and compared with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core.equal_hashes import representatives
+from gate.core.bands import Probes
 from gate.core.judge import Likeness, verify
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
-from gate.index.protocol.postings import BucketReading, read_buckets
-from gate.index.store import EntryRecord, Keys, Store
+from gate.core.shingles import representatives
+from gate.index.store import EntryRecord, Keys, ProbeMatches, ProbingStore, Store
 from gate.limits import Limits
 from gate.model import Degraded
 
+# Probed at a time. A wide radius has a thousand probes a document, with a dozen postings each: more would neither fit
+# into the memory that a batch may take nor into a core's cache. Usual profiles have fewer in a whole batch.
+MAX_PROBES = 16_384
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketReading:
+    """Postings that match the probes of some documents: posting i, in bucket `keys[i]`, matches `documents[rows[i]]`.
+
+    A document is known by its number among the claims of a batch.
+    """
+
+    documents: Sequence[int]
+    probes: Probes
+    rows: NDArray[np.int64]
+    keys: Keys
+    entries: Keys
+    capped: list[int]  # rows of documents for which a bucket was longer than the limit
+    mark: int | None  # None: none of the documents has a bucket
+
+    def probes_of(self, documents: Sequence[int]) -> Probes | None:
+        """The probes of some of the documents, in that order; None if not all of them are in this reading."""
+        row_of = {i: row for row, i in enumerate(self.documents)}
+        if not row_of.keys() >= set(documents):
+            return None
+        rows = np.full(len(self.documents), -1)
+        rows[[row_of[i] for i in documents]] = np.arange(len(documents))
+        rows = rows[self.probes.rows]
+        some = self.probes.only(np.flatnonzero(rows >= 0))
+        return replace(some, rows=rows[rows >= 0])
 
 
 @dataclass(slots=True)
@@ -65,7 +95,33 @@ class CandidateFinder:
 
     async def read(self, bodies: Mapping[int, bytes], *, since: BucketReading | None = None) -> BucketReading:
         """Read every bucket where something alike may be kept, or what was appended to it since an earlier reading."""
-        return await read_buckets(self._store, self._method, bodies, since=since)
+        documents = list(bodies)
+        mark = None if since is None else since.mark
+        probes = None if since is None else since.probes_of(documents)
+        if probes is None:
+            probes = self._method.probes(list(bodies.values()))
+        parts = [
+            await self._probe(probes.only(slice(first, first + MAX_PROBES)), mark)
+            for first in range(0, len(probes), MAX_PROBES)
+        ]
+        if not parts:
+            none = np.empty(0, np.uint64)
+            return BucketReading(documents, probes, np.empty(0, np.int64), none, none, [], None)
+        matched = np.concatenate([part.probes + n * MAX_PROBES for n, part in enumerate(parts)])
+        entries = np.concatenate([part.entries for part in parts])
+        capped = np.unique(probes.rows[np.concatenate([part.capped for part in parts])]).tolist()
+        # The first mark is the oldest: what came after it, to whatever bucket, is read again by it.
+        rows, keys = probes.rows[matched], probes.keys[matched]
+        return BucketReading(documents, probes, rows, keys, entries, capped, parts[0].mark)
+
+    async def _probe(self, probes: Probes, mark: int | None) -> ProbeMatches:
+        if isinstance(self._store, ProbingStore):
+            return await self._store.probe(probes.keys, probes.tags, probes.radii, since=mark)
+        postings = await self._store.read(probes.keys, since=mark)
+        differing = np.bitwise_count(postings.tags ^ np.repeat(probes.tags, postings.counts))
+        close = np.flatnonzero(differing <= np.repeat(probes.radii, postings.counts))
+        probe_of = np.searchsorted(np.cumsum(postings.counts), close, side="right")
+        return ProbeMatches(probe_of, postings.entries[close], postings.mark, postings.capped)
 
     async def find(self, reading: BucketReading, subjects: Mapping[int, EntryRecord]) -> Neighbourhood:
         """Fetch what a reading found for each subject, and compare. Entries of one owner are versions of one document,

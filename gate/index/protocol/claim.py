@@ -35,8 +35,8 @@ from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer, encode_answer
 from gate.index.protocol import deletion
-from gate.index.protocol.candidates import CandidateFinder, CandidateSet
-from gate.index.protocol.postings import BucketReading, postings_of
+from gate.index.protocol.candidates import BucketReading, CandidateFinder, CandidateSet
+from gate.index.protocol.postings import postings_of
 from gate.index.store import VOID, AnswerUpdate, ContentState, EntryRecord, Holder, NewEntry, Registration, Store
 from gate.limits import Limits
 from gate.model import Degraded, Relation

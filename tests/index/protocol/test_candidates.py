@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from gate.core.judge import Likeness
 from gate.core.profile import Profile
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.candidates import CandidateFinder, CandidateSet, Neighbourhood
+from gate.index.protocol import candidates
+from gate.index.protocol.candidates import BucketReading, CandidateFinder, CandidateSet, Neighbourhood
 from gate.index.protocol.postings import postings_of
 from gate.index.store import EntryRecord, Holder, NewEntry, Registration
 from gate.limits import Limits
@@ -70,3 +73,58 @@ def test_only_lower_tickets_come_before_a_ticket() -> None:
     candidates = CandidateSet(alike={record.entry: (record, likeness) for record in records})
     assert [record.entry for record, _ in candidates.ticketed_before(None)] == [1, 2, 3]
     assert [record.entry for record, _ in candidates.ticketed_before(3)] == [1, 2]
+
+
+# Reading buckets
+
+LETTERS = Tiny({b"a": (1, 2), b"b": (2, 3), b"c": (4,), b"": ()}, {})
+
+
+def record(entry: int, letter: str) -> EntryRecord:
+    return EntryRecord(entry, letter.encode().ljust(16), (Holder(letter, None),), letter.encode())
+
+
+def matches(reading: BucketReading) -> set[tuple[int, int, int]]:
+    documents = [reading.documents[row] for row in reading.rows.tolist()]
+    return set(zip(documents, reading.keys.tolist(), reading.entries.tolist(), strict=True))
+
+
+async def three_records() -> MemoryStore:
+    store = MemoryStore()
+    await store.append(*postings_of(LETTERS, [record(1, "a"), record(2, "b"), record(3, "c")]))
+    return store
+
+
+def reader(store: MemoryStore) -> CandidateFinder:
+    return CandidateFinder(store, LETTERS, PROFILE, Limits())
+
+
+async def test_a_reading_has_every_posting_in_the_buckets_of_its_documents() -> None:
+    reading = await reader(await three_records()).read({5: b"a", 6: b"b"})
+    assert matches(reading) == {(5, 1, 1), (5, 2, 1), (5, 2, 2), (6, 2, 1), (6, 2, 2), (6, 3, 2)}
+
+
+async def test_a_reading_in_parts_is_the_reading_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, bodies = await three_records(), {5: b"a", 6: b"b", 7: b"c"}
+    whole = await reader(store).read(bodies)
+    monkeypatch.setattr(candidates, "MAX_PROBES", 2)
+    assert matches(await reader(store).read(bodies)) == matches(whole)
+
+
+async def test_a_reading_since_another_has_what_was_appended_meanwhile() -> None:
+    store = await three_records()
+    first = await reader(store).read({5: b"a", 6: b"b"})
+    await store.append(*postings_of(LETTERS, [record(4, "b")]))
+    assert matches(await reader(store).read({6: b"b"}, since=first)) == {(6, 2, 4), (6, 3, 4)}
+
+
+async def test_a_reading_since_another_may_have_documents_that_were_not_in_it() -> None:
+    store = await three_records()
+    first = await reader(store).read({5: b"a"})
+    await store.append(*postings_of(LETTERS, [record(4, "c")]))
+    assert matches(await reader(store).read({7: b"c"}, since=first)) == {(7, 4, 4)}
+
+
+async def test_documents_without_buckets_read_nothing() -> None:
+    reading = await reader(await three_records()).read({5: b""})
+    assert (matches(reading), reading.mark) == (set(), None)

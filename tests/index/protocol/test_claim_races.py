@@ -12,9 +12,8 @@ from typing import Any, Literal
 
 import pytest
 
-from gate.index.protocol.candidates import CandidateSet
+from gate.index.protocol.candidates import BucketReading, CandidateSet
 from gate.index.protocol.claim import Index
-from gate.index.protocol.postings import BucketReading
 from gate.index.store import EntryRecord, Registration
 from tests.index.protocol_scenarios import ClaimRace, Scenario
 
