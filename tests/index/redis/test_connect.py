@@ -17,7 +17,7 @@ from gate.core.profile import Profile
 from gate.errors import ConfigError, GateError, Unavailable
 from gate.index.redis.client import RIGHTS
 from gate.index.redis.connect import make_client
-from gate.index.redis.url import RedisSettings, RetryPolicy, hide_credentials
+from gate.index.redis.url import RedisSettings, RetryPolicy
 from gate.model import CheckIn, Relation
 from tests.support.servers import (
     MASTER_NAME,
@@ -227,11 +227,6 @@ class TestWrongUrls:
     )
     def test_the_error_of_a_wrong_url_says_what_is_wrong(self, url: str, error: str) -> None:
         assert error in refusal(ConfigError, url)
-
-    def test_a_url_is_shown_without_user_and_password(self) -> None:
-        assert hide_credentials(f"redis://user:{SECRET}@host:6379/0") == "redis://host:6379/0"
-        assert hide_credentials(f"redis://:{SECRET}/@@host?password={SECRET}") == "redis://host"
-        assert hide_credentials("unix:///run/redis.sock?db=1") == "unix:///run/redis.sock"
 
     @pytest.mark.parametrize("kind", ["redis", "rediss", "redis+cluster", "redis+sentinel"])
     def test_no_password_is_in_what_a_client_or_its_settings_look_like(self, kind: str) -> None:
