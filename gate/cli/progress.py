@@ -74,16 +74,25 @@ class ProblemLog:
     """Problems of single documents, lines or records: summarised by reason at the end, or one by one as they occur.
 
     The summary has up to three examples of each reason and the number of all. It is written however the work ends.
+    Where the input may never end, the examples are written as they occur (`examples_at_once`).
     """
 
     def __init__(
-        self, kind: str, *, bar: Progress, verbose: bool = False, quiet: bool = False, hint: str = "; -v reports each"
+        self,
+        kind: str,
+        *,
+        bar: Progress,
+        verbose: bool = False,
+        quiet: bool = False,
+        examples_at_once: bool = False,
+        hint: str = "; -v reports each",
     ) -> None:
         self._kind = kind
-        self._verbose = verbose
         self._bar = bar
-        self._hint = hint
+        self._verbose = verbose
         self._quiet = quiet  # only count
+        self._examples_at_once = examples_at_once
+        self._hint = hint
         self._counts: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
 
@@ -91,11 +100,12 @@ class ProblemLog:
         self._counts[reason] += 1
         if self._quiet:
             return
-        if self._verbose:
+        is_example = self._counts[reason] <= EXAMPLES
+        if self._verbose or (is_example and self._examples_at_once):
             with hidden(self._bar):
                 complain(message, kind=self._kind)
-        elif len(examples := self._examples.setdefault(reason, [])) < EXAMPLES:
-            examples.append(message)
+        elif is_example:
+            self._examples.setdefault(reason, []).append(message)
 
     def total(self) -> int:
         return self._counts.total()
@@ -109,7 +119,7 @@ class ProblemLog:
         if self._verbose or self._quiet:
             return
         for reason, count in self._counts.most_common():
-            for message in self._examples[reason]:
+            for message in self._examples.get(reason, ()):
                 complain(message, kind=self._kind)
             if count > EXAMPLES:
                 complain(f"{number(count)} in all for the reason {reason}{self._hint}", kind=self._kind)

@@ -92,7 +92,9 @@ def _run_files(
         sink = stack.enter_context(LineFile(output or sys.stdout.buffer))
         letters = stack.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
         bar = progress(quiet=not shows_progress)
-        problems = stack.enter_context(ProblemLog("dead letter", verbose=verbose, bar=bar))
+        problems = stack.enter_context(
+            ProblemLog("dead letter", verbose=verbose, bar=bar, examples_at_once=source.reads_stdin)
+        )
         stack.enter_context(bar)
         task = bar.add_task("judging", total=source.total_bytes(), documents=0)
         reported = None if quiet and letters is not None else problems

@@ -201,12 +201,15 @@ def test_standard_input_that_is_not_json_lines_is_named(tmp_path: Path) -> None:
 
 def test_dead_letters_are_summarised_by_reason_and_v_reports_each() -> None:
     bad = event("good", BREAD) + "\n" + "no json\n" * 10 + json.dumps({"text": "t"}) + "\n"
-    summary = gate(stdin=bad).stderr.splitlines()
-    assert [line.partition(": ")[2].partition(":")[0] for line in summary[:3]] == ["-", "-", "-"]
+    Path("bad.jsonl").write_text(bad)
+    summary = gate("bad.jsonl").stderr.splitlines()
+    prefix = "dead letter: bad.jsonl:"
+    assert [line.startswith(prefix) and line.endswith("(bad_json)") for line in summary[:3]] == [True, True, True]
     assert summary[3] == "dead letter: 10 in all for the reason bad_json; -v reports each"
+    assert summary[4].startswith(prefix)
     assert summary[4].endswith("(missing_field)")
     assert len(summary) == 6
-    assert len([line for line in gate("-v", stdin=bad).stderr.splitlines() if line.startswith("dead letter: -:")]) == 11
+    assert sum(line.startswith(prefix) for line in gate("bad.jsonl", "-v").stderr.splitlines()) == 11
 
 
 def test_with_a_file_of_dead_letters_there_is_a_summary_too_unless_quiet() -> None:
@@ -219,3 +222,21 @@ def test_field_options_are_refused_for_topics() -> None:
     result = gate("--kafka", "localhost:1", "--id-field", "id")
     assert result.exit_code == 2
     assert "--id-field, --text-field: are for files" in result.stderr
+
+
+def test_a_bad_line_of_standard_input_is_reported_while_the_input_is_open() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "gate", "run"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("no json\n")
+        assert process.stderr.readline().startswith("dead letter: -:1: the line is not JSON")
+        process.stdin.close()
+        assert process.stderr.read() == "done: 1 dead_lettered\n"
+        assert process.wait(30) == 1
