@@ -24,7 +24,7 @@ from gate.core.profile import Profile
 from gate.core.shingles import Features
 from gate.lab import scores
 from gate.lab.experiment import Proportion
-from gate.lab.scores import BANDS, cut, normalise_in_batches
+from gate.lab.scores import BANDS, cut_paragraphs, normalise_in_batches
 from gate.lab.truth import LEAST, Corpus, DocumentPairs, Floats
 from load.quality_tables import PRECISION, Row, ScoreTable
 
@@ -63,7 +63,7 @@ SKETCH_STREAMS = (
 def sweep(sets: Sequence[Corpus], told: StepTimer) -> list[ScoreTable]:
     """All tables."""
     with told("short texts: truth"):
-        short = [part for documents in sets for part in cut(documents, CUTS) if len(part.pairs) >= ENOUGH]
+        short = [part for documents in sets for part in cut_paragraphs(documents, CUTS) if len(part.pairs) >= ENOUGH]
     everything = [*sets, *short]
     return [
         fingerprint_table(sets, short, told, WORD_STREAMS, RADII),
@@ -169,7 +169,7 @@ def estimated(documents: Corpus, profile: Profile) -> tuple[DocumentPairs, Float
     method = method_of(profile)
     bodies = scores.sign(method, documents.texts)
     found = scores.candidates(documents, method, bodies)
-    parts = [measures.resemblance for measures in scores.compared(method, bodies, found.left, found.right)]
+    parts = [measures.resemblance for measures in scores.compare_pairs(method, bodies, found.left, found.right)]
     estimates = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
     return found, np.round(estimates, DECIMALS)
 
@@ -222,7 +222,7 @@ def band_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
 
 def length_tables(sets: Sequence[Corpus], told: StepTimer, names: Sequence[str]) -> list[ScoreTable]:
     """Short texts, with no minimum of features: where it has to be is seen by what goes wrong."""
-    cuts = [cut(documents, LENGTHS) for documents in sets]
+    cuts = [cut_paragraphs(documents, LENGTHS) for documents in sets]
     tables = []
     for name in names:
         rows: list[Row] = []

@@ -72,10 +72,10 @@ class FilterResult:
 
 def run(corpus: Corpus, options: AzgomiOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
-    documents = drawn(corpus, options, rng)
+    documents = draw_sample(corpus, options, rng)
     profile = Profile(name="tried", tokenizer="characters", gram=options.gram)
     shingles = extract_features(documents.texts, profile)
-    outcomes = list(compared(shingles, options.at, progress))
+    outcomes = list(compare_filters(shingles, options.at, progress))
     return ExperimentReport(
         tables=[comparison_table(outcomes), paper_table(outcomes)],
         plots=[threshold_plot(shingles)],
@@ -83,7 +83,7 @@ def run(corpus: Corpus, options: AzgomiOptions, progress: ProgressTracker) -> Ex
     )
 
 
-def drawn(corpus: Corpus, options: AzgomiOptions, rng: np.random.Generator) -> Corpus:
+def draw_sample(corpus: Corpus, options: AzgomiOptions, rng: np.random.Generator) -> Corpus:
     """Some documents, a share of them edited copies of others: without any alike, nothing could be lost."""
     copies = round(options.planted * min(options.documents, len(corpus)))
     kept = np.sort(rng.permutation(len(corpus))[: max(options.documents - copies, 1)]).tolist()
@@ -91,7 +91,7 @@ def drawn(corpus: Corpus, options: AzgomiOptions, rng: np.random.Generator) -> C
     return add_copies(some, copies, rng) if copies else some
 
 
-def compared(shingles: Features, at: float, progress: ProgressTracker) -> Iterator[FilterResult]:
+def compare_filters(shingles: Features, at: float, progress: ProgressTracker) -> Iterator[FilterResult]:
     """Each filter under each measure. The time is that of the lengths, of sorting them and of the comparisons; the sets
     are made beforehand, as they are the same for all."""
     work = [(measure, name) for measure in MEASURES for name in FILTERS]
@@ -99,7 +99,7 @@ def compared(shingles: Features, at: float, progress: ProgressTracker) -> Iterat
     truth: dict[str, set[tuple[int, int]]] = {}
     for measure, name in progress(work, "filters"):
         begun = time.process_time()
-        remaining = filtered(shingles, FILTERS[name], at)
+        remaining = filter_pairs(shingles, FILTERS[name], at)
         alike = made[measure].resemblances(remaining.pairs) >= at - 1e-12
         seconds = time.process_time() - begun
         found = set(map(tuple, remaining.pairs[alike].tolist()))
@@ -107,7 +107,7 @@ def compared(shingles: Features, at: float, progress: ProgressTracker) -> Iterat
         yield FilterResult(measure, name, remaining, len(found), lost, seconds)
 
 
-def filtered(shingles: Features, length: str, at: float) -> RemainingPairs:
+def filter_pairs(shingles: Features, length: str, at: float) -> RemainingPairs:
     if not length:
         pairs = all_pairs(len(shingles))
         return RemainingPairs(pairs, len(pairs))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gate.lab.planting import FEW_WORDS, pieces
-from gate.lab.truth import UNSPACED, Corpus, unspaced
+from gate.lab.truth import UNSPACED, Corpus, share_without_spaces
 
 COMMON = 0.1  # share of the documents that a shingle of a template occurs in
 TEMPLATE = 0.2  # share of common shingles in a document from which on it is reported
@@ -31,7 +31,7 @@ class Cautions:
 def cautions(documents: Corpus) -> Cautions:
     """What to warn of, and whether words are single letters here."""
     opened = [text[:_READ] for text in documents.texts]
-    alone, (unknown, script) = unspaced(opened), uncut(opened)
+    alone, (unknown, script) = share_without_spaces(opened), share_of_long_runs(opened)
     warnings = [templates(documents), short(opened)]
     if alone >= UNSPACED:
         warnings.append(
@@ -46,14 +46,14 @@ def cautions(documents: Corpus) -> Cautions:
     return Cautions(warnings=[warning for warning in warnings if warning], spaceless=alone >= UNSPACED)
 
 
-def uncut(texts: Sequence[str]) -> tuple[float, str]:
+def share_of_long_runs(texts: Sequence[str]) -> tuple[float, str]:
     """The share of letters in runs so long that they must be several words, and the script of most of them."""
     total = 0
     scripts: Counter[str] = Counter()
     for text in texts:
         for run in _RUN.findall(text):
             total += len(run)
-            if len(run) > LONG_RUN and not unspaced([run]):
+            if len(run) > LONG_RUN and not share_without_spaces([run]):
                 scripts[unicodedata.name(run[len(run) // 2], "unnamed").split(" ")[0].capitalize()] += len(run)
     most = scripts.most_common(1)
     return scripts.total() / max(total, 1), most[0][0] if most else ""

@@ -36,11 +36,11 @@ from gate.lab.sampling import (
     distinct,
     expected,
     file_of,
+    find_similar_pairs,
     label,
-    likely,
     mean,
+    profile_of,
     times,
-    tried,
     versions,
     window_of,
 )
@@ -92,10 +92,20 @@ def run(corpus: Corpus, options: CherkasovaOptions, progress: ProgressTracker) -
     of = versions(texts, sorted(options.edits), rng, progress)
     n = max(round(float(of.sizes.mean()) / VALUES), 1)
 
-    by_window = [tried(method, size, window=w) for method, size in BY_WINDOW for w in options.windows]
-    by_sample = [tried("sketch-n", 10), tried("sketch-n", 100), tried("bsw-n", 100), tried("bsw-n", 1000)]
-    four = [tried("mod-n", n), tried("min-n", VALUES), tried("sketch-n", VALUES), tried("bsw-n", n)]
-    plain = tried("bsw-n", n, plain=True)
+    by_window = [profile_of(method, size, window=w) for method, size in BY_WINDOW for w in options.windows]
+    by_sample = [
+        profile_of("sketch-n", 10),
+        profile_of("sketch-n", 100),
+        profile_of("bsw-n", 100),
+        profile_of("bsw-n", 1000),
+    ]
+    four = [
+        profile_of("mod-n", n),
+        profile_of("min-n", VALUES),
+        profile_of("sketch-n", VALUES),
+        profile_of("bsw-n", n),
+    ]
+    plain = profile_of("bsw-n", n, plain=True)
     edited = {
         (profile, edit): curves(profile, of, edit)
         for profile, edit in progress(
@@ -104,14 +114,17 @@ def run(corpus: Corpus, options: CherkasovaOptions, progress: ProgressTracker) -
             "edited copies",
         )
     }
-    hundred = [tried(method, 100) for method in ("mod-n", "min-n", "sketch-n", "bsw-n")]
+    hundred = [profile_of(method, 100) for method in ("mod-n", "min-n", "sketch-n", "bsw-n")]
     strange = {
-        profile: likely(profile, of.originals)
+        profile: find_similar_pairs(profile, of.originals)
         for profile in progress(list(dict.fromkeys([*by_window, *hundred])), "different documents")
     }
     whole = list(normalise_in_batches(corpus.texts))
-    pairs = {profile: likely(profile, whole, THRESHOLDS[0]) for profile in progress(hundred, "all pairs of the corpus")}
-    timed = [tried(method, size, window=w) for method, size in TIMED for w in (20, 100)]
+    pairs = {
+        profile: find_similar_pairs(profile, whole, THRESHOLDS[0])
+        for profile in progress(hundred, "all pairs of the corpus")
+    }
+    timed = [profile_of(method, size, window=w) for method, size in TIMED for w in (20, 100)]
     spent = times(timed, file_of(corpus.texts, FILE_BYTES), options.rounds, progress)
 
     inserted = {profile: found for (profile, edit), found in edited.items() if edit is Edit.INSERT}

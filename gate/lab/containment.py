@@ -32,7 +32,7 @@ from gate.lab.experiment import (
     Series,
     Table,
 )
-from gate.lab.planting import LEAST_WORDS, Edit, edited, part, pieces, vocabulary
+from gate.lab.planting import LEAST_WORDS, Edit, edit_text, part, pieces, vocabulary
 from gate.lab.sampling import distinct
 from gate.lab.scores import find_candidates, sign
 from gate.lab.truth import Corpus
@@ -96,7 +96,7 @@ def run(corpus: Corpus, options: ContainmentOptions, progress: ProgressTracker) 
     tried = [_tried(n, keys) for n in options.samples for keys in options.keys]
     beside = replace(BUILT_IN["standard"], name="standard", containment=PROFILE.containment)
     profiles = [*dict.fromkeys([*tried, _tried(*_sampling(PROFILE))]), beside]
-    found = {profile: measured(profile, texts, hosts, planted) for profile in progress(profiles, "looking parts up")}
+    found = {profile: measure(profile, texts, hosts, planted) for profile in progress(profiles, "looking parts up")}
     return ExperimentReport(
         tables=[recall_table(found), price_table(found), name_table(found)],
         plots=[recall_plot(found, sorted(options.parts), replaced) for replaced in sorted(options.replaced)],
@@ -116,7 +116,7 @@ def _sampling(profile: Profile) -> tuple[int, int] | tuple[None, None]:
 
 def _cut(text: str, share: int, replaced: int, rng: np.random.Generator, words: Sequence[str]) -> str:
     cut = part(text, share / 100, rng)
-    return edited(cut, Edit.REPLACE, replaced / 100, rng, words) if replaced else cut
+    return edit_text(cut, Edit.REPLACE, replaced / 100, rng, words) if replaced else cut
 
 
 class ContainmentScore:
@@ -142,7 +142,7 @@ def posting_bytes(method: Method, postings: Probes) -> int:
     return sum(ENTRY_BYTES + tags.get(key >> 32, 8) for key in postings.keys.tolist())
 
 
-def measured(
+def measure(
     profile: Profile, texts: Sequence[str], hosts: Sequence[int], planted: Mapping[PartKind, Sequence[str]]
 ) -> ContainmentScore:
     method = method_of(profile)
@@ -180,7 +180,7 @@ def _sum(counted: Iterable[Proportion]) -> Proportion:
     return Proportion(sum(one.count for one in some), sum(one.total for one in some))
 
 
-def called(kind: PartKind) -> str:
+def part_name(kind: PartKind) -> str:
     share, replaced = kind
     return f"{share} %" + (f", {replaced} % replaced" if replaced else "")
 
@@ -193,7 +193,7 @@ def row_of(profile: Profile) -> dict[str, object]:
 
 def recall_table(found: Mapping[Profile, ContainmentScore]) -> Table:
     rows: list[Row] = [
-        row_of(profile) | {called(kind): share for kind, share in score.recall.items()}
+        row_of(profile) | {part_name(kind): share for kind, share in score.recall.items()}
         for profile, score in found.items()
     ]
     note = "By the size of the part. Missed are parts too short for a signature, those that share no key with their "
@@ -212,7 +212,7 @@ def price_table(found: Mapping[Profile, ContainmentScore]) -> Table:
                 "bytes: postings": round(score.posting_bytes),
                 "bytes: signature": round(score.body_bytes),
             }
-            | {f"candidates, {called(kind)}": value for kind, value in verbatim.items()}
+            | {f"candidates, {part_name(kind)}": value for kind, value in verbatim.items()}
             | {
                 "others called alike": _sum(score.other_matches.values()).total,
                 "of these, right": _sum(score.other_matches.values()),
@@ -227,7 +227,7 @@ def name_table(found: Mapping[Profile, ContainmentScore]) -> Table:
     rows: list[Row] = [
         row_of(profile)
         | {
-            "part": called(kind),
+            "part": part_name(kind),
             "too short": score.too_short[kind],
             "met": score.candidate_recall[kind],
             "found": score.recall[kind],

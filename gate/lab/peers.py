@@ -37,7 +37,7 @@ class PeerLibrary:
         return find_spec(self.package) is not None
 
 
-def judged(documents: Corpus, peer: PeerLibrary, texts: Iterable[str]) -> JudgedPairs:
+def judge_all(documents: Corpus, peer: PeerLibrary, texts: Iterable[str]) -> JudgedPairs:
     """What a peer calls alike; signing and finding are measured together."""
     begun = process_time()
     found = list(peer.find_matches(texts))

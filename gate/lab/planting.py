@@ -47,7 +47,7 @@ def vocabulary(texts: Sequence[str], rng: np.random.Generator, *, documents: int
     return [re.sub(r"\W+", "", word) + " " for number in picked.tolist() for word in pieces(texts[number])]
 
 
-def edited(text: str, edit: Edit, share: float, rng: np.random.Generator, words: Sequence[str]) -> str:
+def edit_text(text: str, edit: Edit, share: float, rng: np.random.Generator, words: Sequence[str]) -> str:
     """A copy in which a share of the words, at least one, was inserted, deleted, replaced or moved.
 
     Places are drawn from the whole text, so an edit of 5 % touches it everywhere: the hardest case for shingles.
@@ -124,7 +124,7 @@ def add_copies(documents: Corpus, copies: int, rng: np.random.Generator, levels:
         taken.add(name)
         clusters[name] = clusters[ids[original]]
         ids.append(name)
-        texts.append(edited(texts[original], edit, edit_share(edit, levels[number % len(levels)]), rng, words))
+        texts.append(edit_text(texts[original], edit, edit_share(edit, levels[number % len(levels)]), rng, words))
     return replace(documents, ids=ids, texts=texts, clusters=clusters)
 
 

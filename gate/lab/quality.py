@@ -34,7 +34,7 @@ from gate.lab.experiment import (
     Table,
 )
 from gate.lab.planting import FEW_WORDS, add_copies
-from gate.lab.scores import BANDS, EQUAL, JudgedPairs, PairScores, count_by_band, judged, scored
+from gate.lab.scores import BANDS, EQUAL, JudgedPairs, PairScores, count_by_band, judge_all, score_pairs
 from gate.lab.truth import LEAST, Corpus, Floats, Ints, disagreements
 
 BITS = 64
@@ -60,7 +60,7 @@ class QualityOptions(ExperimentOptions, frozen=True, kw_only=True):
 
 def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
-    documents = sampled(corpus, options.documents, rng)
+    documents = draw_sample(corpus, options.documents, rng)
     plants = options.plant == "yes" or (options.plant == "auto" and not (corpus.labels or corpus.clusters))
     if plants:
         documents = add_copies(documents, max(1, round(options.copies * len(documents))), rng)
@@ -75,8 +75,8 @@ def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> E
     known: dict[str, Proportion] = {}
     prints: dict[str, NDArray[np.uint64]] = {}
     for profile in progress(options.profiles, "profiles"):
-        found = judged(documents, profile)
-        scores[profile.ref] = scored(documents, found)
+        found = judge_all(documents, profile)
+        scores[profile.ref] = score_pairs(documents, found)
         known[profile.ref] = labelled(documents, found)
         costs[profile.ref] = cost(profile, found, len(documents))
         if fingerprints := prints_of(profile, found.bodies):
@@ -86,8 +86,8 @@ def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> E
         if not peer.installed:
             missing.append(peer.name)
             continue
-        found = peers.judged(documents, peer, progress(documents.texts, peer.name))
-        scores[peer.name] = scored(documents, found)
+        found = peers.judge_all(documents, peer, progress(documents.texts, peer.name))
+        scores[peer.name] = score_pairs(documents, found)
         known[peer.name] = labelled(documents, found)
         costs[peer.name] = peer_cost(peer, found, len(documents))
     tables = [
@@ -102,7 +102,7 @@ def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> E
     return ExperimentReport(tables=tables, plots=plots, notes=notes(plants, missing, len(truth)))
 
 
-def sampled(corpus: Corpus, count: int, rng: np.random.Generator) -> Corpus:
+def draw_sample(corpus: Corpus, count: int, rng: np.random.Generator) -> Corpus:
     """So many documents, in their order; versions of one work stay together, or there would be little to find."""
     if len(corpus) <= count:
         return corpus

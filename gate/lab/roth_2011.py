@@ -24,7 +24,7 @@ from gate.lab.roth_2011_scores import (
     Combination,
     Flags,
     ZoneScore,
-    scored,
+    score_hits,
     similar,
     similar_either_way,
     similarity_indexes,
@@ -63,15 +63,15 @@ def check(options: Roth2011Options) -> None:
 def run(corpus: Corpus, options: Roth2011Options, progress: ProgressTracker) -> ExperimentReport:
     rng = np.random.default_rng(options.seed)
     planted = not corpus.clusters
-    documents = with_works(corpus, options.documents, rng) if planted else drawn(corpus, options.documents, rng)
+    documents = with_works(corpus, options.documents, rng) if planted else draw_works(corpus, options.documents, rng)
     zones, runs = zones_of(documents), list(zip(options.grams, options.windows, strict=True))
     numbers = similarity_indexes(list(normalise_in_batches(documents.texts)), runs, progress)
     hits = {one: similar(found, options.within) for one, found in numbers.items()}
-    scores = {one: scored(hit, zones) for one, hit in hits.items()}
+    scores = {one: score_hits(hit, zones) for one, hit in hits.items()}
     best = sorted(scores, key=lambda one: -scores[one].value)
     above = [one for one in best if scores[one].value > 1.0]
     closely = list({hits[one].tobytes(): one for one in reversed(best)}.values())[::-1]  # equal ones once
-    symmetric = {one: scored(similar_either_way(numbers[one], options.within), zones) for one in best[:LISTED]}
+    symmetric = {one: score_hits(similar_either_way(numbers[one], options.within), zones) for one in best[:LISTED]}
     made = [
         tables.top_table(best[:LISTED], scores, symmetric),
         *tables.paper_tables(documents, hits, scores),
@@ -94,7 +94,7 @@ def run(corpus: Corpus, options: Roth2011Options, progress: ProgressTracker) -> 
 # Which documents belong to one work
 
 
-def drawn(corpus: Corpus, most: int, rng: np.random.Generator) -> Corpus:
+def draw_works(corpus: Corpus, most: int, rng: np.random.Generator) -> Corpus:
     """Whole works of a corpus with clusters, drawn until there are enough documents, in the order of the corpus."""
     if len(corpus) <= most:
         return corpus

@@ -121,7 +121,7 @@ def similar_either_way(numbers: Ints, within: float) -> Flags:
     return alike
 
 
-def scored(hits: Flags, zones: Flags) -> ZoneScore:
+def score_hits(hits: Flags, zones: Flags) -> ZoneScore:
     return ZoneScore(
         correct=int((hits & zones).sum()),
         false_negatives=int((~hits & zones).sum()),

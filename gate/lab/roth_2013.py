@@ -36,8 +36,8 @@ from gate.lab.experiment import (
     Series,
     Table,
 )
-from gate.lab.planting import LEAST_WORDS, Edit, edited, longer, pieces, shorter, vocabulary
-from gate.lab.scores import compared, find_candidates, score_profile, sign
+from gate.lab.planting import LEAST_WORDS, Edit, edit_text, longer, pieces, shorter, vocabulary
+from gate.lab.scores import compare_pairs, find_candidates, score_profile, sign
 from gate.lab.truth import LEAST, Corpus
 
 BITS = 64
@@ -92,7 +92,7 @@ def run(corpus: Corpus, options: Roth2013Options, progress: ProgressTracker) -> 
     tried = replace(
         PROFILE, name="tried", gram=options.gram, method=SimHash(radius=radius, weights="set"), min_features=1
     )
-    controls = drawn(corpus, options.controls, rng)
+    controls = draw_controls(corpus, options.controls, rng)
     made = variants(options, vocabulary(corpus.texts, rng))
     prints = fingerprints(tried, corpus.texts)
     apart: Distances = np.zeros((len(controls), len(made)), np.int64)
@@ -102,7 +102,7 @@ def run(corpus: Corpus, options: Roth2013Options, progress: ProgressTracker) -> 
         copies = [make(text, rng) for make in made.values()]
         apart[row] = distance(fingerprints(tried, copies), int(prints[control]))
         for name in BESIDE:
-            found[name][row] = called(BUILT_IN[name], text, copies)
+            found[name][row] = find_alike(BUILT_IN[name], text, copies)
     errors = {
         name: score_profile(corpus, BUILT_IN[name]).precise for name in progress(BESIDE, "pairs of the corpus itself")
     }
@@ -132,14 +132,14 @@ def variants(options: Roth2013Options, words: Sequence[str]) -> dict[Variant, Ma
 
 
 def _scattered(text: str, rng: np.random.Generator, *, edit: Edit, share: float, words: Sequence[str]) -> str:
-    return edited(text, edit, share, rng, words)
+    return edit_text(text, edit, share, rng, words)
 
 
 def _in_one(text: str, rng: np.random.Generator, *, change: Callable[..., str], share: float) -> str:
     return change(text, share, rng)
 
 
-def drawn(corpus: Corpus, count: int, rng: np.random.Generator) -> list[int]:
+def draw_controls(corpus: Corpus, count: int, rng: np.random.Generator) -> list[int]:
     """Control documents, in the order of the corpus; those of a word or two are left out."""
     fit = [i for i in rng.permutation(len(corpus)).tolist() if len(pieces(corpus.texts[i])) >= LEAST_WORDS]
     if not fit:
@@ -153,14 +153,14 @@ def fingerprints(profile: Profile, texts: Sequence[str]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(bodies), "<u8").astype(np.uint64)
 
 
-def called(profile: Profile, text: str, copies: Sequence[str]) -> NDArray[np.bool_]:
+def find_alike(profile: Profile, text: str, copies: Sequence[str]) -> NDArray[np.bool_]:
     """Which copies the gate would call like the text under a profile; equal content it knows without a signature."""
     method = method_of(profile)
     bodies = sign(method, [text, *copies])
     left, right = find_candidates(method, bodies)
     right = right[left == 0]
     yes = np.array([copy == text for copy in copies], np.bool_)
-    for measures in compared(method, bodies, np.zeros_like(right), right):
+    for measures in compare_pairs(method, bodies, np.zeros_like(right), right):
         yes[right - 1] |= alike(measures, profile)
     return yes
 

@@ -20,8 +20,8 @@ from gate.core.profile import Profile
 from gate.core.text import Texts, normalise
 from gate.errors import ConfigError
 from gate.lab.experiment import ProgressTracker
-from gate.lab.planting import Edit, edited, pieces
-from gate.lab.scores import compared, find_candidates, normalise_in_batches
+from gate.lab.planting import Edit, edit_text, pieces
+from gate.lab.scores import compare_pairs, find_candidates, normalise_in_batches
 from gate.lab.truth import Corpus, Floats, Ints
 
 ALGORITHMS = {"mod-n": "Mod", "min-n": "Min", "sketch-n": "Sketch", "bsw-n": "BSW"}
@@ -34,7 +34,7 @@ SimilarityCurves = Mapping[
 ]  # by algorithm and number of edits, the similarity of each document
 
 
-def tried(method: str, n: int, *, window: int = 20, plain: bool = False) -> Profile:
+def profile_of(method: str, n: int, *, window: int = 20, plain: bool = False) -> Profile:
     """An algorithm without the limits that make it practical: the whole sample is kept, and all of it are keys."""
     return Profile(
         name="tried",
@@ -110,14 +110,14 @@ def versions(
     for text in progress(texts, "editing documents"):
         count = len(pieces(text))
         for (edit, n), copies in made.items():
-            copies.append(edited(text, edit, n / count, rng, [INSERTED]))
+            copies.append(edit_text(text, edit, n / count, rng, [INSERTED]))
     batches = {key: list(normalise_in_batches(copies)) for key, copies in made.items()}
     originals = list(normalise_in_batches(texts))
     sizes = [len(text.encode()) for text in texts]
     return EditedVersions(np.array(sizes, np.int64), originals, batches)
 
 
-def signed(method: Method, batches: Iterable[Texts]) -> list[bytes]:
+def sign_batches(method: Method, batches: Iterable[Texts]) -> list[bytes]:
     return [body for batch in batches for body in method.sign(batch).bodies]
 
 
@@ -134,9 +134,9 @@ def similarity(method: Method, lefts: Sequence[bytes], rights: Sequence[bytes]) 
 def curves(profile: Profile, of: EditedVersions, edit: Edit) -> dict[int, Floats]:
     """By the number of edits, the similarity of each document with its copy."""
     method = method_of(profile)
-    originals = signed(method, of.originals)
+    originals = sign_batches(method, of.originals)
     return {
-        n: similarity(method, originals, signed(method, batches))
+        n: similarity(method, originals, sign_batches(method, batches))
         for (own, n), batches in of.copies.items()
         if own is edit
     }
@@ -172,14 +172,14 @@ class SimilarPairs:
         return set(zip(self.left.tolist(), self.right.tolist(), strict=True))
 
 
-def likely(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> SimilarPairs:
+def find_similar_pairs(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> SimilarPairs:
     """Every pair of which the signatures have something in common, and are so similar at least."""
     method = method_of(profile)
-    bodies = signed(method, batches)
+    bodies = sign_batches(method, batches)
     left, right = (
         sharing(bodies, least) if isinstance(profile.method, SampleParameters) else find_candidates(method, bodies)
     )
-    parts = [measures.resemblance for measures in compared(method, bodies, left, right)]
+    parts = [measures.resemblance for measures in compare_pairs(method, bodies, left, right)]
     found = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
     enough = (found > 0) & (found >= least)
     return SimilarPairs(left[enough], right[enough], found[enough], len(bodies) * (len(bodies) - 1) // 2)

@@ -110,14 +110,14 @@ def find_candidates(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints
     return left, right
 
 
-def compared(method: Method, bodies: Sequence[bytes], left: Ints, right: Ints) -> Iterator[Measures]:
+def compare_pairs(method: Method, bodies: Sequence[bytes], left: Ints, right: Ints) -> Iterator[Measures]:
     """The measures of all pairs, some at a time."""
     for begin in range(0, len(left), _AT_ONCE):
         sides = [[bodies[i] for i in side[begin : begin + _AT_ONCE].tolist()] for side in (left, right)]
         yield method.compare(sides[0], sides[1])
 
 
-def firsts(documents: Corpus, left: Ints, right: Ints) -> Flags:
+def among_first_documents(documents: Corpus, left: Ints, right: Ints) -> Flags:
     """Which pairs are of first documents only."""
     first: Flags = documents.first_equal == np.arange(len(documents))
     return first[left] & first[right]
@@ -125,7 +125,7 @@ def firsts(documents: Corpus, left: Ints, right: Ints) -> Flags:
 
 def candidates(documents: Corpus, method: Method, bodies: Sequence[bytes]) -> DocumentPairs:
     left, right = find_candidates(method, bodies)
-    among = firsts(documents, left, right)
+    among = among_first_documents(documents, left, right)
     left, right = left[among], right[among]
     return DocumentPairs(left, right, documents.jaccard(left, right))
 
@@ -140,14 +140,14 @@ def count_by_band(jaccards: Floats) -> dict[str, int]:
     return {band: int(((jaccards >= low) & (jaccards < high)).sum()) for band, (low, high) in BANDS.items()}
 
 
-def judged(documents: Corpus, profile: Profile) -> JudgedPairs:
+def judge_all(documents: Corpus, profile: Profile) -> JudgedPairs:
     """Find the candidates of all documents of a set and compare them, as the gate would."""
     begun = process_time()
     method = method_of(profile)
     bodies = sign(method, documents.texts)
     signed = process_time()
     left, right = find_candidates(method, bodies)
-    verdicts = [alike(measures, profile) for measures in compared(method, bodies, left, right)]
+    verdicts = [alike(measures, profile) for measures in compare_pairs(method, bodies, left, right)]
     return JudgedPairs(
         left=left,
         right=right,
@@ -158,10 +158,10 @@ def judged(documents: Corpus, profile: Profile) -> JudgedPairs:
     )
 
 
-def scored(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) -> PairScores:
+def score_pairs(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) -> PairScores:
     """What was found, against the truth."""
     left, right = found.left, found.right
-    among = firsts(documents, left, right)
+    among = among_first_documents(documents, left, right)
     true_jaccard = documents.known if least >= LEAST else documents.jaccard
     candidates = DocumentPairs(left[among], right[among], true_jaccard(left[among], right[among]))
     matches = candidates.only(found.is_match[among])
@@ -184,11 +184,11 @@ def scored(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) -> Pa
 def score_profile(documents: Corpus, profile: Profile) -> PairScores:
     """Score a profile over all pairs of a set."""
     least = LEAST if profile.resemblance is None else profile.resemblance - SLACK
-    score = scored(documents, judged(documents, profile), least=least)
-    return replace(score, planned=planned(documents, profile))
+    score = score_pairs(documents, judge_all(documents, profile), least=least)
+    return replace(score, planned=planned_recall(documents, profile))
 
 
-def planned(documents: Corpus, profile: Profile) -> dict[str, float | None]:
+def planned_recall(documents: Corpus, profile: Profile) -> dict[str, float | None]:
     """The mean over the true pairs of what the plan says of their J; the plan knows only the profile's own features,
     so there is no comparison where those are not 3-word shingles."""
     jaccards = documents.pairs.jaccard
@@ -200,7 +200,7 @@ def planned(documents: Corpus, profile: Profile) -> dict[str, float | None]:
     return {band: float(values.mean()) if len(values) else None for band, values in within.items()}
 
 
-def cut(documents: Corpus, lengths: Sequence[tuple[int, int]], *, most: int = 10_000) -> list[Corpus]:
+def cut_paragraphs(documents: Corpus, lengths: Sequence[tuple[int, int]], *, most: int = 10_000) -> list[Corpus]:
     """Short texts: the distinct paragraphs of a set, in its order, by number of words; at most so many of a length.
 
     Revisions of a document share most of their paragraphs and have edited the others, so these are as real as the

@@ -76,7 +76,7 @@ class Corpus:
         The rarer a shingle, the lower its number."""
         vocabulary: dict[str, int] = {}
         sets: list[Ints] = []
-        letters = unspaced(self.texts) >= UNSPACED
+        letters = share_without_spaces(self.texts) >= UNSPACED
         for text in self.texts:
             numbered = [vocabulary.setdefault(word, len(vocabulary)) for word in words(text, letters=letters)]
             sets.append(_packed(np.array(numbered, np.int64)))
@@ -177,7 +177,7 @@ def words(text: str, *, letters: bool = False) -> list[str]:
     return (_WORD_OR_LETTER if letters and not text.isascii() else _WORD).findall(text.lower())
 
 
-def unspaced(texts: Iterable[str]) -> float:
+def share_without_spaces(texts: Iterable[str]) -> float:
     """The share of letters that are of a script without spaces."""
     alone = total = 0
     for text in texts:

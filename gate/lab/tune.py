@@ -31,8 +31,8 @@ from gate.lab.experiment import (
     Table,
 )
 from gate.lab.planting import FEW_WORDS, add_copies
-from gate.lab.quality import sampled
-from gate.lab.scores import firsts, judged
+from gate.lab.quality import draw_sample
+from gate.lab.scores import among_first_documents, judge_all
 from gate.lab.truth import LEAST, Corpus, DocumentPairs
 from gate.lab.tune_grid import WIDTH, ProfileTrial, TuningGoal, feature_profiles, measure, sure
 
@@ -80,7 +80,7 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
     check(options)
     rng = np.random.default_rng(options.seed)
     wanted = TuningGoal(recall=options.recall, at=options.at, precision=options.precision, size=options.size)
-    sample = sampled(corpus, options.documents, rng)
+    sample = draw_sample(corpus, options.documents, rng)
     wary = cautions(sample)
     levels = tuple(min(max(options.at + offset, 0.3), 0.99) for offset in OFFSETS)
     copies = max(len(sample), options.copies)
@@ -90,12 +90,12 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
     tried: list[ProfileTrial] = []
     for features in progress(feature_profiles(wary.spaceless), "measuring profiles"):
         tried += measure(trial, features, wanted)
-    fit = ranked(tried, wanted, options.budget)
+    fit = rank(tried, wanted, options.budget)
     best, again, reached = choose(tried, fit, proof, wanted, progress)
     profile = replace(best.profile, name=options.name)
     measured = {"chosen": profile, "standard": STANDARD}
     curves = {name: curve(proof, measured[name]) for name in progress(tuple(measured), "the curve")}
-    reasons = because(best, again, tried, wanted, options.budget, reached=reached)
+    reasons = explain_choice(best, again, tried, wanted, options.budget, reached=reached)
     return TuningResult(
         profile=profile,
         reached=reached,
@@ -149,7 +149,7 @@ def choose(
     return most, prove(proof, most.profile, wanted), False
 
 
-def ranked(tried: Sequence[ProfileTrial], wanted: TuningGoal, budget: Budget) -> list[ProfileTrial]:
+def rank(tried: Sequence[ProfileTrial], wanted: TuningGoal, budget: Budget) -> list[ProfileTrial]:
     """All that reach what is wanted, the cheapest first."""
     fit = [one for one in tried if one.reaches(wanted)]
 
@@ -174,28 +174,28 @@ class HeldOutScore:
 
 def prove(documents: Corpus, profile: Profile, wanted: TuningGoal) -> HeldOutScore:
     """Measure a profile as the gate would run it."""
-    called, truth = called_by(documents, profile).jaccard, documents.pairs.jaccard
+    called, truth = matches_of(documents, profile).jaccard, documents.pairs.jaccard
     inside = [int(((side >= wanted.at) & (side < wanted.at + WIDTH)).sum()) for side in (called, truth)]
     return HeldOutScore(Proportion(*inside), Proportion(int((called >= LEAST).sum()), len(called)))
 
 
-def called_by(documents: Corpus, profile: Profile) -> DocumentPairs:
-    found = judged(documents, profile)
-    among = firsts(documents, found.left, found.right) & found.is_match
+def matches_of(documents: Corpus, profile: Profile) -> DocumentPairs:
+    found = judge_all(documents, profile)
+    among = among_first_documents(documents, found.left, found.right) & found.is_match
     left, right = found.left[among], found.right[among]
     return DocumentPairs(left, right, documents.known(left, right))
 
 
 def curve(documents: Corpus, profile: Profile) -> list[tuple[float, Proportion]]:
     """Recall by resemblance, in steps of .05."""
-    called, truth = called_by(documents, profile).jaccard, documents.pairs.jaccard
+    called, truth = matches_of(documents, profile).jaccard, documents.pairs.jaccard
     return [
         (low, Proportion(*(int(((side >= low) & (side < low + 0.05)).sum()) for side in (called, truth))))
         for low in STEPS
     ]
 
 
-def because(
+def explain_choice(
     best: ProfileTrial,
     again: HeldOutScore,
     tried: Sequence[ProfileTrial],
@@ -258,7 +258,7 @@ def chosen_table(profile: Profile) -> Table:
     plain = Profile(name=profile.name, method=type(profile.method)()).parameters()
     standard = STANDARD.parameters()  # a hybrid: it has the parameters of every method that is tried
     rows: list[Row] = [
-        {"parameter": name, "value": written(value), "standard": written(standard[name])}
+        {"parameter": name, "value": toml_value(value), "standard": toml_value(standard[name])}
         for name, value in profile.parameters().items()
         if name in ("tokenizer", "gram", "method", "resemblance") or value != plain[name]
     ]
@@ -327,7 +327,7 @@ def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, wanted: TuningGo
     )
 
 
-def written(value: object) -> str:
+def toml_value(value: object) -> str:
     """A value in TOML; `false` turns a threshold off."""
     return "false" if value is None else msgspec.json.encode(value).decode()
 
@@ -339,7 +339,7 @@ def render_toml(tuned: TuningResult) -> str:
     lines += ["#", "# J of a pair    recall on other edits"]
     lines += [f"# {low:.2f} - {low + 0.05:.2f}    {format_share(found)}" for low, found in tuned.curve if found.total]
     lines.append("")
-    lines += [f"{name} = {written(value)}" for name, value in tuned.profile.parameters().items()]
+    lines += [f"{name} = {toml_value(value)}" for name, value in tuned.profile.parameters().items()]
     return "\n".join(lines) + "\n"
 
 

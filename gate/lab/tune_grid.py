@@ -18,7 +18,7 @@ from gate.core.method_registry import method_of
 from gate.core.plan import plan
 from gate.core.profile import Profile
 from gate.lab.experiment import Proportion
-from gate.lab.scores import Flags, compared, find_candidates, firsts, sign
+from gate.lab.scores import Flags, among_first_documents, compare_pairs, find_candidates, sign
 from gate.lab.truth import LEAST, Corpus, DocumentPairs, Floats
 
 NAME = "tuned"
@@ -153,7 +153,7 @@ class GridEvaluator:
         pairs = self._among(left, right)
         distances = [
             measures.distance
-            for measures in compared(method, bodies, pairs.left, pairs.right)
+            for measures in compare_pairs(method, bodies, pairs.left, pairs.right)
             if measures.distance is not None
         ]
         apart = np.concatenate([np.empty(0, np.int64), *distances]).astype(np.float64)
@@ -211,14 +211,14 @@ class GridEvaluator:
         )
 
     def _among(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> DocumentPairs:
-        among = firsts(self.documents, left, right)
+        among = among_first_documents(self.documents, left, right)
         left, right = left[among], right[among]
         return DocumentPairs(left, right, self.documents.known(left, right))
 
     def _estimates(self, profile: Profile, bodies: Sequence[bytes], pairs: DocumentPairs) -> Floats:
         parts = [
             measures.resemblance
-            for measures in compared(method_of(profile), bodies, pairs.left, pairs.right)
+            for measures in compare_pairs(method_of(profile), bodies, pairs.left, pairs.right)
             if measures.resemblance is not None
         ]
         return np.round(np.concatenate([np.empty(0), *parts]), DECIMALS)

@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from gate.core.profile import Profile
-from gate.lab.azgomi import FILTERS, PAPER_PAIRS, AzgomiOptions, compared, drawn, run
+from gate.lab.azgomi import FILTERS, PAPER_PAIRS, AzgomiOptions, compare_filters, draw_sample, run
 from gate.lab.experiment import no_progress
 from gate.lab.scores import extract_features
 from gate.lab.truth import Corpus
@@ -23,10 +23,10 @@ OPTIONS = AzgomiOptions(planted=0.4)
 
 
 def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
-    documents = drawn(CORPUS, OPTIONS, np.random.default_rng(1))
+    documents = draw_sample(CORPUS, OPTIONS, np.random.default_rng(1))
     cut = [text[: len(text) * 93 // 100] for text in CORPUS.texts[:5]]  # alike from .9 on, but not so by weight
     shingles = extract_features([*documents.texts, *cut], Profile(name="p", tokenizer="characters", gram=5))
-    outcomes = {(one.measure, FILTERS[one.name]): one for one in compared(shingles, 0.9, no_progress)}
+    outcomes = {(one.measure, FILTERS[one.name]): one for one in compare_filters(shingles, 0.9, no_progress)}
     for measure in ("sets", "multisets"):
         whole, exact = outcomes[measure, ""], outcomes[measure, measure]
         assert whole.alike > 0
@@ -42,7 +42,7 @@ def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
 
 def test_so_many_documents_are_drawn_and_a_share_of_them_are_copies() -> None:
     for documents, planted, copies in ((20, 0.25, 5), (20, 0.0, 0), (500, 0.1, 6)):
-        some = drawn(CORPUS, AzgomiOptions(documents=documents, planted=planted), np.random.default_rng(1))
+        some = draw_sample(CORPUS, AzgomiOptions(documents=documents, planted=planted), np.random.default_rng(1))
         assert sum("~" in name for name in some.ids) == copies
         assert len(some) <= max(documents, 66)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from gate.lab.cherkasova_plots import overlap_plot, window_plot
-from gate.lab.sampling import SimilarPairs, tried
+from gate.lab.sampling import SimilarPairs, profile_of
 
 
 def test_a_plot_by_window_has_a_curve_of_each_window_of_its_method() -> None:
-    profiles = [tried("mod-n", 100, window=5), tried("mod-n", 100, window=20), tried("min-n", 30, window=5)]
+    profiles = [
+        profile_of("mod-n", 100, window=5),
+        profile_of("mod-n", 100, window=20),
+        profile_of("min-n", 30, window=5),
+    ]
     similarity = {profile: {5: np.array([0.9, 0.7]), 40: np.array([0.5])} for profile in profiles}
     plot = window_plot("mod-n", profiles, similarity)
     assert plot.name == "figure-2-mod-n"
@@ -19,8 +23,8 @@ def test_a_plot_by_window_has_a_curve_of_each_window_of_its_method() -> None:
 
 def test_curves_of_different_documents_are_named_by_what_differs_between_them() -> None:
     pairs = SimilarPairs(np.array([0]), np.array([1]), np.array([0.2]), 4)
-    by_window = [tried("mod-n", 100, window=window) for window in (5, 20)]
-    by_method = [tried("mod-n", 100), tried("min-n", 100)]
+    by_window = [profile_of("mod-n", 100, window=window) for window in (5, 20)]
+    by_method = [profile_of("mod-n", 100), profile_of("min-n", 100)]
     for profiles, labels in ((by_window, ["5 bytes", "20 bytes"]), (by_method, ["Mod_100", "Min_100"])):
         plot = overlap_plot("figure", profiles, dict.fromkeys(profiles, pairs))
         assert [series.label for series in plot.series] == labels

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import ModN
 from gate.errors import ConfigError
-from gate.lab.containment import EXPERIMENT, ContainmentOptions, contained_share, measured, run
+from gate.lab.containment import EXPERIMENT, ContainmentOptions, contained_share, measure, run
 from gate.lab.experiment import Proportion, no_progress
 from gate.lab.truth import Corpus
 
@@ -28,7 +28,7 @@ def half(text: str) -> str:
 
 def test_parts_are_found_and_named_and_the_others_are_not_called_alike() -> None:
     hosts = [1, 4]
-    score = measured(BUILT_IN["containment"], TEXTS, hosts, {(50, 0): [half(TEXTS[i]) for i in hosts]})
+    score = measure(BUILT_IN["containment"], TEXTS, hosts, {(50, 0): [half(TEXTS[i]) for i in hosts]})
     assert score.recall[50, 0] == score.candidate_recall[50, 0] == score.named_contained[50, 0] == Proportion(2, 2)
     assert score.candidates[50, 0] == 1.0
     assert score.other_matches[50, 0] == Proportion(0, 0)
@@ -36,14 +36,14 @@ def test_parts_are_found_and_named_and_the_others_are_not_called_alike() -> None
 
 
 def test_a_part_of_another_document_is_not_taken_for_one_of_this() -> None:
-    score = measured(BUILT_IN["containment"], TEXTS, [1], {(50, 0): [half(TEXTS[2])]})
+    score = measure(BUILT_IN["containment"], TEXTS, [1], {(50, 0): [half(TEXTS[2])]})
     assert score.recall[50, 0] == Proportion(0, 1)
     assert score.other_matches[50, 0] == Proportion(1, 1)
 
 
 def test_the_price_is_that_of_what_is_stored() -> None:
     profile = replace(BUILT_IN["containment"], method=ModN(sample=25, max_keys=10))
-    score = measured(profile, TEXTS, [], {})
+    score = measure(profile, TEXTS, [], {})
     assert score.postings == 10
     assert score.posting_bytes == 10 * (8 + 6)
     assert score.body_bytes == pytest.approx(np.mean([4 + 8 * len(text) / 25 for text in TEXTS]), rel=0.1)

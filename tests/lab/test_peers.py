@@ -9,7 +9,7 @@ from gate.lab import peers
 from gate.lab.experiment import ExperimentReport, Proportion, Table, no_progress
 from gate.lab.peers import PEERS, PeerLibrary
 from gate.lab.quality import QualityOptions, run
-from gate.lab.scores import scored
+from gate.lab.scores import score_pairs
 from gate.lab.truth import Corpus
 from tests.lab.lab_samples import strangers
 
@@ -37,6 +37,6 @@ def test_what_a_peer_finds_is_scored_like_what_a_profile_finds() -> None:
     peer = PeerLibrary(name="p", package="gate", how="-", body_bytes=1, find_matches=equal_ones)  # type: ignore[arg-type]
     texts = ["a b c d e f g h", "a b c d e f g x", "t u v w x y z", "a b c d e f g y"]
     four = Corpus("four", ["a", "b", "c", "d"], texts)
-    score = scored(four, peers.judged(four, peer, texts))
+    score = score_pairs(four, peers.judge_all(four, peer, texts))
     assert score.precise == Proportion(2, 3)
     assert score.match_recall[".7 - .8"] == Proportion(2, 3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import ConfigError
-from gate.lab.planting import Edit, add_copies, edit_share, edited, longer, part, pieces, shorter, vocabulary
+from gate.lab.planting import Edit, add_copies, edit_share, edit_text, longer, part, pieces, shorter, vocabulary
 from gate.lab.truth import Corpus, words
 from tests.lab.lab_samples import strangers
 
@@ -38,7 +38,7 @@ def test_letters_of_scripts_without_spaces_are_pieces_of_their_own() -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
 def test_inserting_adds_a_share_of_the_words_and_keeps_all_others_in_their_order(share: float) -> None:
-    copy = edited(TEXT, Edit.INSERT, share, rng(), WORDS)
+    copy = edit_text(TEXT, Edit.INSERT, share, rng(), WORDS)
     own = words(TEXT)
     assert len(words(copy)) == len(own) + round(share * len(own))
     assert [word for word in words(copy) if not word.endswith("inserted")] == own
@@ -46,20 +46,20 @@ def test_inserting_adds_a_share_of_the_words_and_keeps_all_others_in_their_order
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
 def test_deleting_takes_a_share_of_the_words(share: float) -> None:
-    copy = words(edited(TEXT, Edit.DELETE, share, rng(), WORDS))
+    copy = words(edit_text(TEXT, Edit.DELETE, share, rng(), WORDS))
     own = words(TEXT)
     assert len(copy) == len(own) - round(share * len(own))
     assert not Counter(copy) - Counter(own)
 
 
 def test_replacing_changes_a_share_of_the_words_in_place() -> None:
-    copy, own = words(edited(TEXT, Edit.REPLACE, 0.1, rng(), WORDS)), words(TEXT)
+    copy, own = words(edit_text(TEXT, Edit.REPLACE, 0.1, rng(), WORDS)), words(TEXT)
     assert len(copy) == len(own)
     assert sum(new != old for new, old in zip(copy, own, strict=True)) == round(0.1 * len(own))
 
 
 def test_moving_keeps_every_word() -> None:
-    copy = words(edited(TEXT, Edit.MOVE, 0.1, rng(), WORDS))
+    copy = words(edit_text(TEXT, Edit.MOVE, 0.1, rng(), WORDS))
     assert copy != words(TEXT)
     assert Counter(copy) == Counter(words(TEXT))
 
@@ -74,7 +74,7 @@ def test_a_passage_comes_twice_or_not_at_all() -> None:
 @pytest.mark.parametrize("edit", list(Edit))
 def test_a_text_of_one_word_cannot_be_edited(edit: Edit) -> None:
     with pytest.raises(ConfigError, match="a text of 1 words cannot be edited"):
-        edited("one", edit, 0.5, rng(), WORDS)
+        edit_text("one", edit, 0.5, rng(), WORDS)
 
 
 def test_the_same_seed_makes_the_same_copies() -> None:
@@ -88,7 +88,7 @@ def test_the_same_seed_makes_the_same_copies() -> None:
 @pytest.mark.parametrize("level", [0.95, 0.8, 0.6])
 def test_a_copy_is_about_as_much_like_its_original_as_was_asked_for(edit: Edit, level: float) -> None:
     drawn = vocabulary(strangers(20, seed=2).texts, rng())
-    copy = edited(TEXT, edit, edit_share(edit, level), rng(3), drawn)
+    copy = edit_text(TEXT, edit, edit_share(edit, level), rng(3), drawn)
     pair = Corpus("pair", ["a", "b"], [TEXT, copy])
     assert pair.jaccard(np.array([0]), np.array([1]))[0] == pytest.approx(level, abs=0.03)
 

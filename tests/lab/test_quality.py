@@ -11,7 +11,7 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab.experiment import ExperimentReport, Proportion, Table, no_progress
 from gate.lab.planting import add_copies
-from gate.lab.quality import UNRELATED, FingerprintDistances, QualityOptions, run, sampled
+from gate.lab.quality import UNRELATED, FingerprintDistances, QualityOptions, draw_sample, run
 from gate.lab.scores import BANDS
 from gate.lab.truth import Corpus, PairLabel
 from tests.lab.lab_samples import strangers
@@ -94,11 +94,11 @@ def test_documents_too_short_to_plant_anything_in_are_refused() -> None:
 def test_a_sample_keeps_versions_of_one_work_together() -> None:
     some = strangers(40)
     clusters = {f"d{i}": f"w{i // 4}" for i in range(40)}
-    drawn = sampled(replace(some, clusters=clusters), 12, np.random.default_rng(1))
+    drawn = draw_sample(replace(some, clusters=clusters), 12, np.random.default_rng(1))
     assert len(drawn) == 12
     assert len({clusters[name] for name in drawn.ids}) == 3
 
 
 def test_a_corpus_that_is_small_enough_is_taken_whole() -> None:
     some = strangers(5)
-    assert sampled(some, 5, np.random.default_rng(1)) is some
+    assert draw_sample(some, 5, np.random.default_rng(1)) is some

@@ -7,7 +7,7 @@ import pytest
 
 from gate.errors import ConfigError
 from gate.lab.experiment import no_progress
-from gate.lab.roth_2011 import EXPERIMENT, Roth2011Options, drawn, run, with_works
+from gate.lab.roth_2011 import EXPERIMENT, Roth2011Options, draw_works, run, with_works
 from gate.lab.roth_2011_scores import (
     zones_of,
 )
@@ -33,7 +33,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
 def test_whole_works_are_drawn_of_a_large_corpus() -> None:
     ids = [f"w{i // 4}-{i % 4}" for i in range(40)]
     many = Corpus("many", ids, ["a b c"] * 40, clusters={name: name.split("-")[0] for name in ids})
-    some = drawn(many, 14, np.random.default_rng(1))
+    some = draw_works(many, 14, np.random.default_rng(1))
     assert len(some) == 12
     assert zones_of(some).sum() == 3 * 16
 

@@ -7,7 +7,7 @@ import pytest
 
 from gate.lab import roth_2011_paper as paper
 from gate.lab.roth_2011_scores import (
-    scored,
+    score_hits,
     zones_of,
 )
 from gate.lab.truth import Corpus
@@ -28,7 +28,7 @@ def hits_of(result: paper.PublishedResult) -> tuple[np.ndarray[tuple[int, int], 
 @pytest.mark.parametrize("result", paper.TOP, ids=lambda result: f"{result.method}{result.variation}-{result.gram}")
 def test_the_papers_matrices_give_the_papers_counts(result: paper.PublishedResult) -> None:
     hits, documents = hits_of(result)
-    found = scored(hits, zones_of(documents))
+    found = score_hits(hits, zones_of(documents))
     assert (found.correct, found.false_negatives) == (result.correct, result.false_negatives)
     errors = result.false_negatives + result.false_positives
     assert result.score == pytest.approx(result.correct / errors, abs=0.005)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab.experiment import ExperimentReport, Proportion, no_progress
-from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, called, run, spread, variants
+from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, find_alike, run, spread, variants
 from gate.lab.truth import Corpus, words
 from tests.lab.lab_samples import strangers
 
@@ -76,13 +76,13 @@ def test_every_pair_of_fingerprints_is_counted_by_its_distance() -> None:
 
 def test_a_stranger_is_not_called_a_variant() -> None:
     text, stranger = strangers(2, words=400).texts
-    assert called(BUILT_IN["standard"], text, [text, stranger, text + " more"]).tolist() == [True, False, True]
+    assert find_alike(BUILT_IN["standard"], text, [text, stranger, text + " more"]).tolist() == [True, False, True]
 
 
 def test_a_variant_that_is_a_candidate_but_not_alike_enough_is_not_found() -> None:
     text = strangers(1, words=400).texts[0]
     strict = replace(BUILT_IN["standard"], name="strict", resemblance=1.0)
-    assert called(strict, text, [text, text.replace(" ", " more ", 40)]).tolist() == [True, False]
+    assert find_alike(strict, text, [text, text.replace(" ", " more ", 40)]).tolist() == [True, False]
 
 
 def test_one_document_is_enough() -> None:

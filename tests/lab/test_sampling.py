@@ -16,12 +16,12 @@ from gate.lab.sampling import (
     curves,
     distinct,
     file_of,
+    find_similar_pairs,
     label,
-    likely,
     mean,
+    profile_of,
     sharing,
-    signed,
-    tried,
+    sign_batches,
     versions,
 )
 from tests.lab.cherkasova_samples import CORPUS, TEXTS
@@ -45,19 +45,19 @@ def test_copies_have_so_many_words_more_or_fewer() -> None:
 
 @pytest.mark.parametrize("method", ["mod-n", "min-n", "sketch-n", "bsw-n"])
 def test_more_edits_and_wider_windows_leave_less_similarity(edited: EditedVersions, method: str) -> None:
-    narrow, wide = (curves(tried(method, 30, window=w), edited, Edit.INSERT) for w in (8, 60))
+    narrow, wide = (curves(profile_of(method, 30, window=w), edited, Edit.INSERT) for w in (8, 60))
     assert mean(narrow[5]) > mean(narrow[40])
     assert mean(wide[5]) > mean(wide[40])
     assert mean(narrow[40]) > mean(wide[40])
 
 
 def test_the_smallest_fingerprint_of_a_chunk_outlives_more_edits_than_its_hash(edited: EditedVersions) -> None:
-    smallest, whole = (curves(tried("bsw-n", 100, plain=plain), edited, Edit.INSERT) for plain in (False, True))
+    smallest, whole = (curves(profile_of("bsw-n", 100, plain=plain), edited, Edit.INSERT) for plain in (False, True))
     assert mean(smallest[40]) > mean(whole[40])
 
 
 def test_small_windows_find_something_in_common_where_there_is_nothing(edited: EditedVersions) -> None:
-    narrow, wide = (likely(tried("mod-n", 20, window=w), edited.originals) for w in (4, 40))
+    narrow, wide = (find_similar_pairs(profile_of("mod-n", 20, window=w), edited.originals) for w in (4, 40))
     assert narrow.total == wide.total == 15
     assert len(narrow.left) == 15
     assert len(wide.left) == 0
@@ -66,9 +66,9 @@ def test_small_windows_find_something_in_common_where_there_is_nothing(edited: E
 def test_pairs_are_those_that_comparing_all_would_find() -> None:
     batches = [file_of([text], len(text)) for text in CORPUS.texts]
     for method in ("mod-n", "min-n", "sketch-n", "bsw-n"):
-        profile = tried(method, 40)
-        found = likely(profile, batches, 0.4)
-        bodies = signed(method_of(profile), batches)
+        profile = profile_of(method, 40)
+        found = find_similar_pairs(profile, batches, 0.4)
+        bodies = sign_batches(method_of(profile), batches)
         every = {}
         for b in range(len(bodies)):
             for a in range(b):
@@ -107,5 +107,5 @@ def test_a_file_of_any_size_is_made_of_what_there_is() -> None:
 
 
 def test_algorithms_are_called_as_in_the_paper() -> None:
-    assert label(tried("mod-n", 500)) == "Mod_500"
-    assert label(tried("bsw-n", 100, plain=True)) == "BSW_100 plain"
+    assert label(profile_of("mod-n", 500)) == "Mod_500"
+    assert label(profile_of("bsw-n", 100, plain=True)) == "BSW_100 plain"

@@ -11,9 +11,9 @@ from gate.index.protocol.batch_order import similar_within_batch
 from gate.lab.experiment import Proportion
 from gate.lab.scores import (
     BANDS,
-    cut,
+    cut_paragraphs,
     find_candidates,
-    planned,
+    planned_recall,
     recall_by_band,
     score_profile,
     sign,
@@ -27,7 +27,7 @@ STANDARD = BUILT_IN["standard"]
 
 def test_paragraphs_are_cut_out_by_length_and_each_once() -> None:
     some = documents("one two three\n\nfour five\n\none two THREE.", "six seven eight nine")
-    short, longer = cut(some, ((2, 3), (4, 5)))
+    short, longer = cut_paragraphs(some, ((2, 3), (4, 5)))
     assert list(short.texts) == ["one two three", "four five"]
     assert list(longer.texts) == ["six seven eight nine"]
 
@@ -63,7 +63,7 @@ def test_pairs_below_half_that_are_called_alike_are_false() -> None:
 
 def test_the_plan_is_compared_on_the_same_pairs_and_only_for_the_same_features() -> None:
     five = documents(*FIVE)
-    expected = planned(five, STANDARD)
+    expected = planned_recall(five, STANDARD)
     assert expected[".6 - .7"] == pytest.approx(0.96, abs=0.02)
     assert expected[">= .9"] is None
-    assert planned(five, BUILT_IN["roth-2013"]) == dict.fromkeys(BANDS)
+    assert planned_recall(five, BUILT_IN["roth-2013"]) == dict.fromkeys(BANDS)

@@ -13,7 +13,7 @@ from gate.errors import ConfigError
 from gate.lab.experiment import Proportion, no_progress
 from gate.lab.planting import add_copies
 from gate.lab.truth import Corpus
-from gate.lab.tune import TuneOptions, TuningResult, check, choose, prove, ranked, render_toml, tune
+from gate.lab.tune import TuneOptions, TuningResult, check, choose, prove, rank, render_toml, tune
 from gate.lab.tune_grid import ProfileTrial, TuningGoal
 from tests.lab.lab_samples import strangers
 
@@ -36,7 +36,7 @@ def tried(
 
 def test_only_what_reaches_recall_and_precision_is_ranked() -> None:
     good = tried()
-    assert ranked([tried(recall=91), good, tried(precise=98)], WANTED, "bytes") == [good]
+    assert rank([tried(recall=91), good, tried(precise=98)], WANTED, "bytes") == [good]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_budget_decides_what_is_cheapest(budget: str, first: str) -> None:
         "fast": tried(size=900, candidates=99, ms=1),
         "middling": tried(size=30, candidates=3, ms=9),
     }
-    assert ranked(list(ways.values()), WANTED, budget)[0] is ways[first]  # type: ignore[arg-type]
+    assert rank(list(ways.values()), WANTED, budget)[0] is ways[first]  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

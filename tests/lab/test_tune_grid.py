@@ -13,7 +13,7 @@ from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.lab.experiment import Proportion
 from gate.lab.planting import add_copies
-from gate.lab.scores import firsts, judged
+from gate.lab.scores import among_first_documents, judge_all
 from gate.lab.truth import Corpus
 from gate.lab.tune import prove
 from gate.lab.tune_grid import RADII, GridEvaluator, TuningGoal, feature_profiles, measure, sure
@@ -39,9 +39,9 @@ def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Corpus) -
     kinds = {one.profile.method.name: one for one in found if one.recall.count}
     assert set(kinds) == {"simhash", "minhash", "hybrid"}
     for one in (*kinds.values(), found[0], found[len(RADII) + 2]):
-        again, run = prove(documents, one.profile, WANTED), judged(documents, one.profile)
+        again, run = prove(documents, one.profile, WANTED), judge_all(documents, one.profile)
         assert (again.recall, again.precision) == (one.recall, one.precision), one.profile
-        assert int(firsts(documents, run.left, run.right).sum()) == one.compared, one.profile
+        assert int(among_first_documents(documents, run.left, run.right).sum()) == one.compared, one.profile
 
 
 def test_the_threshold_is_the_highest_that_leaves_enough_recall(documents: Corpus) -> None:
@@ -60,8 +60,8 @@ def test_candidates_by_fingerprint_alone_are_among_those_of_a_hybrid(documents: 
     met = bench.candidates(profile, bodies, seconds)
     prints = bench.near_pairs(Profile(name="tuned"), SimHash(radius=12))
     both = bench.join(profile, bodies, met, prints)
-    run = judged(documents, structs.replace(profile, method=Hybrid(bins=64, bands=1, rows=8, radius=12)))
-    among = firsts(documents, run.left, run.right)
+    run = judge_all(documents, structs.replace(profile, method=Hybrid(bins=64, bands=1, rows=8, radius=12)))
+    among = among_first_documents(documents, run.left, run.right)
     assert len(both.measure) > len(met.measure)
     pairs = {(int(a), int(b)) for a, b in zip(both.pairs.left, both.pairs.right, strict=True)}
     assert pairs == set(zip(run.left[among].tolist(), run.right[among].tolist(), strict=True))
