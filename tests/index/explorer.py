@@ -159,7 +159,7 @@ class Explorer:
             if all(node.done for node in state.nodes):
                 yield self._final(path)
 
-    def walks(self, count: int, *, seed: int) -> Iterator[Final]:
+    def random_schedules(self, count: int, *, seed: int) -> Iterator[Final]:
         """The ends of so many random schedules; those that ran out of lives are left out."""
         chance = random.Random(seed)
         for _ in range(count):

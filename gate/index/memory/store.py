@@ -203,7 +203,7 @@ class MemoryStore:
         """Nothing to close."""
 
     async def info(self) -> dict[str, int]:
-        """Counts, and the bytes that the objects take without the allocator's slack. Walks the whole index."""
+        """Counts, and the bytes that the objects take without the allocator's slack. Scans the whole index."""
         size = sys.getsizeof
         with self._lock:
             records = sum(

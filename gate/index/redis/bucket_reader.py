@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gate.index.redis.client import Argument, load_script
 from gate.index.redis.layout import View, packed
-from gate.index.redis.packing import Split, Widths, by_key, matching, unpack, unpack_log
+from gate.index.redis.packing import KeysByShard, Widths, by_key, matching, unpack, unpack_log
 from gate.index.redis.shards import Shards
 from gate.index.store import Keys, Postings, ProbeMatches
 
@@ -20,7 +20,7 @@ NO_PLACE = packed((b"",))
 KEPT_MARKS = 64
 
 Part = tuple[int, list[bytes]]  # a shard, and names of buckets
-Buckets = dict[int, list[bytes]]  # by shard, in the order of the names; one that does not exist is empty
+BucketBytes = dict[int, list[bytes]]  # by shard, in the order of the names; one that does not exist is empty
 
 
 class BucketReader:
@@ -34,14 +34,14 @@ class BucketReader:
         self._last_mark = 0
 
     async def read(self, keys: Keys, since: int | None) -> Postings:
-        split = Split(keys)
+        split = KeysByShard(keys)
         pieces, logged, mark = await self._fetch(split, since)
         triples, capped = unpack(split.restored(pieces), self._widths.of(keys), self._max_bucket)
         parts = [triples, unpack_log(keys, logged)] if logged else [triples]
         return Postings(*by_key(keys, *parts), mark, capped)
 
     async def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> ProbeMatches:
-        split = Split(keys)
+        split = KeysByShard(keys)
         pieces, logged, mark = await self._fetch(split, since)
         order = split.order
         widths = self._widths.of(keys[order])
@@ -64,7 +64,7 @@ class BucketReader:
         shares = [(shard, b"".join(names)) for shard, names in parts]
         return await self._shards.call(OVERFLOW, shares, limit, self._widths.sizes)
 
-    async def _fetch(self, split: Split, since: int | None) -> tuple[list[bytes], list[bytes], int]:
+    async def _fetch(self, split: KeysByShard, since: int | None) -> tuple[list[bytes], list[bytes], int]:
         """The buckets, or nothing where the log has what came to them since; what the log has; and a new mark."""
         view = self._shards.view
         marked_view, places = self._marks.get(since, (None, {})) if since is not None else (None, {})
@@ -95,7 +95,7 @@ class BucketReader:
                 logged += appended[1:]
         return ends, logged
 
-    async def _whole(self, parts: Sequence[Part]) -> tuple[dict[int, bytes], Buckets]:
+    async def _whole(self, parts: Sequence[Part]) -> tuple[dict[int, bytes], BucketBytes]:
         """Where the log of each shard ended, and the buckets read after that: what is appended meanwhile is read twice
         rather than not at all."""
         if not parts:
@@ -108,7 +108,7 @@ class BucketReader:
         ends, replies, crowded = await self._shards.read(LOG_TAIL, CROWDED, shares, commands)
         places = {shard: place for (shard, _), (place,) in zip(parts, ends, strict=True)}
         overflows = await self._overflow_of(parts, crowded)
-        buckets: Buckets = {}
+        buckets: BucketBytes = {}
         for n, (shard, names) in enumerate(parts):
             heads = replies[n * len(generations) : (n + 1) * len(generations)]
             if overflows or len(heads) > 1:

@@ -56,7 +56,7 @@ def unpacked(numbers: NDArray[np.uint32]) -> Keys:
     return (wide >> np.uint64(24)) << np.uint64(32) | (wide & np.uint64(LARGEST_BUCKET))
 
 
-class Split:
+class KeysByShard:
     """Keys by shard: `parts` are the shards with the names of their buckets, `order` has the place of each key before,
     and `restored` brings the replies back to it."""
 

@@ -274,7 +274,7 @@ class SqliteStore:
             self._connection.close()
 
     async def info(self) -> dict[str, int]:
-        """Counts, and the bytes of the file and of its log. Walks the whole index."""
+        """Counts, and the bytes of the file and of its log. Scans the whole index."""
         names = ("documents", "contents", "entries", "postings", "buckets", "largest_bucket", "tickets")
         with self._transaction("DEFERRED") as connection:
             [row] = connection.execute(_COUNTS)

@@ -86,7 +86,7 @@ def explore_randomly(
 ) -> None:
     """Some of the interleavings, drawn at random: of a process against a whole sequence there are too many for all."""
     for seed, world in enumerate(worlds):
-        check(scenario, claims, Explorer(processes, world, lives=LIVES).walks(100, seed=seed))
+        check(scenario, claims, Explorer(processes, world, lives=LIVES).random_schedules(100, seed=seed))
 
 
 # Two processes, every interleaving.
@@ -237,7 +237,7 @@ def test_random_schedules_of_two_claims_and_a_delete(scenario: Scenario, before:
     for seed, (first, second, gone) in enumerate([(A, B, "a"), (B, C, "a"), (B, C, "b"), (A, C, "b")]):
         processes = [scenario.claim(*first), scenario.claim(*second), scenario.delete(gone)]
         explorer = Explorer(processes, world_after(scenario, *before), lives=LIVES)
-        check(scenario, [A, B, C], explorer.walks(250, seed=seed))
+        check(scenario, [A, B, C], explorer.random_schedules(250, seed=seed))
 
 
 @pytest.mark.parametrize("before", [(), (A,), (B,), (B, A)])
@@ -245,13 +245,13 @@ def test_random_schedules_of_a_document_delivered_twice_and_deleted(before: tupl
     processes = [ONE_BUCKET.claim(*A), ONE_BUCKET.claim(*A), ONE_BUCKET.delete("a")]
     for crashes in (0, 1):
         explorer = Explorer(processes, world_after(ONE_BUCKET, *before), crashes=crashes, lives=LIVES)
-        check(ONE_BUCKET, [A, B], explorer.walks(300, seed=crashes))
+        check(ONE_BUCKET, [A, B], explorer.random_schedules(300, seed=crashes))
 
 
 def test_random_schedules_of_two_alike_and_a_delete_of_each() -> None:
     processes = [PAIR.claim(*A), PAIR.claim(*B), PAIR.delete("a"), PAIR.delete("b")]
     for before in ((), (A,), (A, B)):
-        check(PAIR, [A, B], Explorer(processes, world_after(PAIR, *before), lives=LIVES).walks(300, seed=1))
+        check(PAIR, [A, B], Explorer(processes, world_after(PAIR, *before), lives=LIVES).random_schedules(300, seed=1))
 
 
 def test_random_schedules_with_a_crash() -> None:
@@ -261,4 +261,4 @@ def test_random_schedules_with_a_crash() -> None:
         for before in ((), (A,), (A, B), (C,)):
             processes = [scenario.claim(*A), scenario.claim(*B), scenario.delete(gone)]
             explorer = Explorer(processes, world_after(scenario, *before), crashes=1, lives=LIVES)
-            check(scenario, [A, B, C], explorer.walks(250, seed=seed))
+            check(scenario, [A, B, C], explorer.random_schedules(250, seed=seed))
