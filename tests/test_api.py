@@ -140,6 +140,7 @@ def variants(draw: st.DrawFn, *, ids: int = 0) -> list[CheckIn]:
     return made
 
 
+@pytest.mark.slow
 @given(variants(ids=12), st.sampled_from(["standard", "simhash", "minhash"]))
 def test_a_replay_of_near_duplicates_gets_equal_verdicts(documents: list[CheckIn], profile: str) -> None:
     gate = Gate(profile)
@@ -147,12 +148,14 @@ def test_a_replay_of_near_duplicates_gets_equal_verdicts(documents: list[CheckIn
     assert gate.check_in(documents) == first
 
 
+@pytest.mark.slow
 @given(variants(), st.integers(1, 7))
 def test_the_size_of_batches_changes_no_verdict(documents: list[CheckIn], size: int) -> None:
     whole, cut = Gate().check_in(documents), Gate(limits=Limits(batch_documents=size)).check_in(documents)
     assert [(one.relation, one.matches) for one in whole] == [(one.relation, one.matches) for one in cut]
 
 
+@pytest.mark.slow
 @given(variants(ids=12))
 def test_a_list_with_several_versions_of_a_document_passes_what_single_check_ins_pass(documents: list[CheckIn]) -> None:
     gate = Gate()

@@ -78,6 +78,7 @@ async def test_the_event_loop_turns_while_the_index_waits_for_a_lock(tmp_path: P
         assert [verdict.relation for verdict in await task] == [Relation.NEW]
 
 
+@pytest.mark.slow
 async def test_the_event_loop_turns_while_a_large_batch_is_judged() -> None:
     documents = [document(str(n), f"{LIGHTHOUSE} {BREAD} {n} " * 20) for n in range(100)]
     async with AsyncGate(limits=Limits(batch_documents=100, batch_chars=10_000_000)) as gate:

@@ -94,6 +94,7 @@ def on_a_terminal(*command: str | Path, **environment: str) -> str:
     return written.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("environment", "colors"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_a_gate_on_a_terminal_logs_for_people_in_colors_unless_these_are_unwanted(
     environment: dict[str, str], colors: bool
@@ -105,11 +106,13 @@ def test_a_gate_on_a_terminal_logs_for_people_in_colors_unless_these_are_unwante
     assert CANARY not in written
 
 
+@pytest.mark.slow
 def test_json_can_be_forced_on_a_terminal() -> None:
     written = on_a_terminal(*WORKER_THAT_FAILS, "--log-format", "json")
     assert "worker.crashed" in [json.loads(line)["event"] for line in written.splitlines()]
 
 
+@pytest.mark.slow
 def test_console_can_be_forced_into_a_file_and_has_no_colors_there(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("wb") as out:

@@ -50,6 +50,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     )
 
 
+@pytest.mark.slow
 @given(verdicts())
 def test_every_verdict_converts_to_json_and_to_the_same_dict(verdict: Verdict) -> None:
     fields = verdict.to_dict()

@@ -203,12 +203,14 @@ EVENTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(EVENTS | st.builds(lambda event: {"document_id": "a", "text": "t", **event}, EVENTS))
 @settings(max_examples=500)
 def test_the_schemas_accept_any_event_if_the_gate_does(event: dict[str, Any]) -> None:
     assert schema_accepts(event) == gate_accepts(event)
 
 
+@pytest.mark.slow
 @given(TIMESTAMPS)
 @settings(max_examples=500)
 def test_the_schema_accepts_any_time_if_the_gate_does(timestamp: str) -> None:

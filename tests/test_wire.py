@@ -190,6 +190,7 @@ def test_any_value_of_a_field_decodes_or_raises_bad_document(value: bytes, field
     encode(RejectedMessage.of(BadDocument("bad_json", ""), raw, origin=None).dead_letter(keep_original=True))
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1, max_size=50), st.text(max_size=100))
 def test_every_text_of_whole_characters_arrives_as_it_was_sent(document_id: str, text: str) -> None:
     event = decode_event(encode(CheckInEvent(document_id=document_id, text=text)), limits=LIMITS)

@@ -65,6 +65,7 @@ def without_broker(tmp_path: Path) -> Iterator[GateProcess]:
     gate.close()
 
 
+@pytest.mark.slow
 def test_a_worker_without_a_broker_stays_up_and_reports_it_until_sigterm(without_broker: GateProcess) -> None:
     ready, reasons = without_broker.readiness()
     assert not ready
@@ -77,6 +78,7 @@ def test_a_worker_without_a_broker_stays_up_and_reports_it_until_sigterm(without
     assert '"event": "dependency.went_down"' in without_broker.log.read_text()
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_a_worker_at_once(without_broker: GateProcess) -> None:
     without_broker.process.send_signal(signal.SIGSTOP)  # so that it receives both signals at the same time
     without_broker.process.send_signal(signal.SIGTERM)

@@ -39,6 +39,7 @@ def test_concatenated_compressed_files_are_read_as_one(suffix: str, parts: list[
     assert read_all(packed) == b"".join(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESS if suffix])
 @given(text=st.binary(min_size=50, max_size=500), cut=st.integers(0, 10**6), flip=st.integers(0, 10**6))
 def test_damaged_data_raises_bad_document_and_nothing_else(suffix: str, text: bytes, cut: int, flip: int) -> None:
@@ -57,6 +58,7 @@ def test_other_data_behind_the_compressed_data_is_damage(suffix: str) -> None:
         read_all(COMPRESS[suffix](b"text") + b"something else, and long enough")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
 def test_a_decompression_bomb_is_stopped_early_and_in_little_memory(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
@@ -76,6 +78,7 @@ def test_a_decompression_bomb_is_stopped_early_and_in_little_memory(
     assert peak < 32 * 2**20
 
 
+@pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_rejected(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**29}]
     path = write(tmp_path / "a.jsonl.xz", lzma.compress(line("a").encode(), filters=filters))

@@ -35,6 +35,7 @@ def test_without_resume_the_journal_starts_empty(tmp_path: Path) -> None:
         assert not journal.is_done("a")
 
 
+@pytest.mark.slow
 @given(st.integers(0, 400))
 def test_a_journal_that_was_cut_off_anywhere_holds_only_true_checkpoints(
     tmp_path_factory: pytest.TempPathFactory, cut: int

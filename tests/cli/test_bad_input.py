@@ -116,6 +116,7 @@ odd = st.builds(lambda **fields: json.dumps(fields).encode(), document_id=words,
 garbage = st.binary(max_size=20).map(lambda raw: raw.replace(b"\n", b""))
 
 
+@pytest.mark.slow
 @given(st.lists(good | good | good | delete | odd | garbage, max_size=20), st.integers(1, 8))
 def test_every_line_of_any_stream_becomes_a_verdict_a_deletion_or_a_dead_letter(stream: list[bytes], size: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -266,6 +267,7 @@ def test_standard_input_follows_the_same_rules(bad_folder: Path) -> None:
 # Nothing of a document reaches stderr
 
 
+@pytest.mark.slow
 def test_no_command_writes_anything_of_a_document_to_stderr(bad_folder: Path) -> None:
     """`gate` above looks for the canary after every call; here every command meets it."""
     (bad_folder / "copy.txt").write_text(TEXT)

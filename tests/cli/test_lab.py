@@ -62,6 +62,7 @@ def test_the_help_of_an_experiment_names_its_paper_and_each_option_with_its_defa
     assert report.count("Default: ") == len(one.options.__struct_fields__)
 
 
+@pytest.mark.slow
 def test_an_experiment_on_a_folder_of_texts_writes_its_report(notes: Path, tmp_path: Path) -> None:
     done = gate("lab", "roth-2013", "--corpus", notes, "--out", tmp_path / "out", "--inserted", "5, 10", "--seed", "3")
     assert done.exit_code == 0, done.stderr
@@ -72,6 +73,7 @@ def test_an_experiment_on_a_folder_of_texts_writes_its_report(notes: Path, tmp_p
     assert "inserted 5,10" in text
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> None:
     runs = [gate("lab", "roth-2013", "--corpus", notes, "--out", tmp_path / folder, "--json") for folder in "ab"]
     first, second = ([Path(name) for name in json.loads(done.stdout)["files"]] for done in runs)

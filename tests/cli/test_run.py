@@ -189,6 +189,7 @@ def test_a_file_of_prose_is_reported_once_and_the_next_file_is_judged(tmp_path: 
     assert summary == "done: 1 dead_lettered, 2 new, 1 exact"
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_not_json_lines_is_named(tmp_path: Path) -> None:
     prose = tmp_path / "prose.txt"
     prose.write_text("A line of prose.\n" * 50)

@@ -35,6 +35,7 @@ def test_an_unknown_schema_is_refused_with_the_names_there_are() -> None:
     assert "'verdict'" in done.output
 
 
+@pytest.mark.slow
 def test_a_schema_is_printed_away_from_the_checkout(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gate", "schema", "verdict"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -291,6 +291,7 @@ def test_bands_are_chosen_for_a_resemblance_and_the_curve_shows_it() -> None:
     assert report("plan", "--profile", "minhash", "--at", ".8")["recall"][6]["found"] >= 0.95
 
 
+@pytest.mark.slow
 def test_every_built_in_profile_has_a_plan() -> None:
     for name in BUILT_IN:
         assert report("plan", "--profile", name)["recall"][-1]["found"] == 1.0

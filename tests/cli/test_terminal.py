@@ -75,6 +75,7 @@ def plain(shown: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colours_and_rules_and_a_pipe_plain_columns() -> None:
     code, shown = on_terminal("demo")
     assert code == 0
@@ -89,11 +90,13 @@ def test_a_terminal_gets_colours_and_rules_and_a_pipe_plain_columns() -> None:
     assert words == [line.split() for line in piped.splitlines() if line.strip()]
 
 
+@pytest.mark.slow
 def test_no_colour_where_none_is_wanted() -> None:
     _, shown = on_terminal("demo", NO_COLOR="1")
     assert "\x1b[1;33m" not in shown
 
 
+@pytest.mark.slow
 def test_shared_and_differing_passages_have_colours_of_their_own_and_are_side_by_side_on_a_wide_terminal(
     texts: tuple[Path, Path],
 ) -> None:
@@ -106,6 +109,7 @@ def test_shared_and_differing_passages_have_colours_of_their_own_and_are_side_by
     assert any("left.txt" in line and "right.txt" in line for line in wide.splitlines())
 
 
+@pytest.mark.slow
 def test_work_on_an_index_shows_its_progress_on_a_terminal(events: Path, tmp_path: Path) -> None:
     one, other, file = tmp_path / "one.sqlite", tmp_path / "other.sqlite", tmp_path / "index.jsonl"
     for does, arguments in {
@@ -121,6 +125,7 @@ def test_work_on_an_index_shows_its_progress_on_a_terminal(events: Path, tmp_pat
         assert does not in plain(shown).splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_long_run_shows_its_progress_on_a_terminal_and_takes_it_away(events: Path, tmp_path: Path) -> None:
     code, shown = on_terminal("run", events, output=tmp_path / "out.jsonl")
     assert code == 0
@@ -130,6 +135,7 @@ def test_a_long_run_shows_its_progress_on_a_terminal_and_takes_it_away(events: P
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2000
 
 
+@pytest.mark.slow
 def test_verdicts_on_a_terminal_are_not_disturbed_by_a_bar(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(event("a", LIGHTHOUSE))
@@ -139,6 +145,7 @@ def test_verdicts_on_a_terminal_are_not_disturbed_by_a_bar(tmp_path: Path) -> No
     assert summary == "done: 1 new"
 
 
+@pytest.mark.slow
 def test_a_dead_letter_is_reported_whole_beside_a_bar(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(event("a", LIGHTHOUSE) + "no json\n" + event("b", LIGHTHOUSE))
@@ -151,6 +158,7 @@ def test_a_dead_letter_is_reported_whole_beside_a_bar(tmp_path: Path) -> None:
 ROW = re.compile(r"\d{3}\.txt +(new|near) +(-|\d{3}\.txt) +[-\d]+.*")
 
 
+@pytest.mark.slow
 def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_them(tmp_path: Path) -> None:
     for number in range(700):
         (tmp_path / f"{number:03}.txt").write_text(f"{BREAD} {number}" if number % 100 else "\0")
@@ -169,6 +177,7 @@ def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
@@ -213,6 +222,7 @@ def test_a_reader_that_closes_its_end_ends_the_command_quietly(
     assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, "")
 
 
+@pytest.mark.slow
 def test_a_run_whose_reader_takes_only_the_first_verdict_ends_quietly(events: Path) -> None:
     with subprocess.Popen([*COMMAND, "run", events], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -223,6 +233,7 @@ def test_a_run_whose_reader_takes_only_the_first_verdict_ends_quietly(events: Pa
         assert process.wait(60) == 128 + signal.SIGPIPE
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_without_a_traceback_and_can_be_continued(tmp_path: Path) -> None:
     index = str(tmp_path / "gate.sqlite")
     with subprocess.Popen(
@@ -251,6 +262,7 @@ def test_an_interrupted_run_ends_without_a_traceback_and_can_be_continued(tmp_pa
     assert {**json.loads(again.stdout), "judged_at": None} == {**first, "judged_at": None}
 
 
+@pytest.mark.slow
 def test_a_letter_that_the_terminal_lacks_becomes_an_escape(tmp_path: Path) -> None:
     (tmp_path / "漢.txt").write_text(LIGHTHOUSE)
     shown = subprocess.run(
@@ -262,6 +274,7 @@ def test_a_letter_that_the_terminal_lacks_becomes_an_escape(tmp_path: Path) -> N
     assert b"\\u6f22.txt" in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_full_output_is_reported_and_can_be_tried_again(events: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         result = subprocess.run([*COMMAND, "run", events], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -32,6 +32,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     return out, gate("tune", notes, "--out", out, *options)
 
 
+@pytest.mark.slow
 def test_tuning_writes_a_profile_that_a_check_can_use(tuned: tuple[Path, Result], notes: Path) -> None:
     out, done = tuned
     assert done.exit_code == 0, done.stderr
@@ -65,6 +66,7 @@ def test_a_corpus_that_cannot_be_tuned_for_is_refused_before_any_work(
     assert not (empty_folder / "tuned").exists()
 
 
+@pytest.mark.slow
 def test_if_no_profile_reaches_the_aim_the_exit_code_is_1(tmp_path: Path) -> None:
     notes = folder_of(strangers(40, words=60), tmp_path / "notes")
     done = gate("tune", notes, "--out", tmp_path / "out", "--at", ".5", "--recall", ".999", "--copies", "100")

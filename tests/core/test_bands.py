@@ -59,6 +59,7 @@ def test_every_fingerprint_within_k_bits_is_found_however_they_fall_on_the_block
     assert met(mine, others, radius) == [sum(ones) <= radius for ones in spreads]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [0, 1, 2, 3])
 def test_every_flip_of_up_to_four_bits_is_found_within_the_radius_and_never_beyond(radius: int) -> None:
     masks = flip_masks(64, radius + 1).tolist()
@@ -66,6 +67,7 @@ def test_every_flip_of_up_to_four_bits_is_found_within_the_radius_and_never_beyo
     assert met(mine, [mine ^ mask for mask in masks], radius) == [mask.bit_count() <= radius for mask in masks]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(WORD, st.sampled_from(RADII), st.lists(st.permutations(range(64)), min_size=1, max_size=8))
 def test_any_fingerprint_is_found_exactly_at_k_and_never_at_one_more(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,12 +13,14 @@ from tests.core import reference, reference_sampling
 from tests.core.window_samples import FIXED, WIDTH, prints_of, sets, texts, windows_of
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 9))
 def test_bsw_n_keeps_the_smallest_fingerprint_of_each_chunk(batch: list[str], n: int) -> None:
     expected = [sorted(set(reference_sampling.chunk_minima(prints_of(text), n))) for text in batch]
     assert sets(chunking.smallest_n(windows_of(batch), n)) == expected
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 9), st.sampled_from([b"", b"secret"]))
 def test_plain_bsw_n_keeps_a_hash_of_each_chunk(batch: list[str], n: int, secret: bytes) -> None:
     expected = [

@@ -71,6 +71,7 @@ def test_passages_are_left_out_on_request() -> None:
     assert "".join(passage.text for passage in compared(TEXT, EDITED).passages[1]) == EDITED
 
 
+@pytest.mark.slow
 @given(any_texts, any_texts)
 def test_a_comparison_from_the_other_side_has_the_same_measures(left: str, right: str) -> None:
     forth, back = compared(left, right), compared(right, left)

@@ -24,6 +24,7 @@ COUNTS = st.sampled_from([1, 16, 40])
 EDGES = [key << 32 for key in (0, 1, 2**31 - 1, 2**31, 2**32 - 4, 2**32 - 3, 2**32 - 2, 2**32 - 1)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20), ANY, COUNTS)
 @example(EDGES, "modular", 40)
 @example(EDGES, "multiplicative", 40)
@@ -49,6 +50,7 @@ def test_the_modulus_is_prime() -> None:
     assert all(hash_families.PRIME % n for n in range(2, 46342))
 
 
+@pytest.mark.slow
 @given(feature_batches, ANY, COUNTS)
 def test_the_least_values_of_a_batch_are_those_of_each_document(
     batch: list[list[int]], family: Family, count: int
@@ -72,6 +74,7 @@ def test_documents_may_begin_and_end_anywhere_in_what_is_worked_on_at_a_time(
         assert (minima(packed(batch), family, 16) == whole).all()
 
 
+@pytest.mark.slow
 @given(feature_batches, ANY)
 def test_signatures_are_those_of_the_definition(batch: list[list[int]], family: Family) -> None:
     found, sizes = signatures(packed(batch), 16, family)
@@ -79,12 +82,14 @@ def test_signatures_are_those_of_the_definition(batch: list[list[int]], family: 
     assert sizes.tolist() == [len(set(one)) for one in batch]
 
 
+@pytest.mark.slow
 @given(hashes, ANY, st.randoms(use_true_random=False))
 def test_repeats_and_order_do_not_matter(one: list[int], family: Family, draw: random.Random) -> None:
     found, _ = signatures(packed([one, draw.sample(one * 2, 2 * len(one))]), 16, family)
     assert found[0].tobytes() == found[1].tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", NAMES)
 @pytest.mark.parametrize("shared", [360, 200, 0])
 def test_the_share_of_agreeing_values_estimates_the_resemblance(family: Family, shared: int) -> None:

@@ -44,6 +44,7 @@ def test_powers_go_on_where_they_are_products_of_two() -> None:
     assert [int(found[i]) for i in (0, 1, 4095, 4096, 8999)] == [pow(31, i, 2**32) for i in (0, 1, 4095, 4096, 8999)]
 
 
+@pytest.mark.slow
 @given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
 def test_the_hashes_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
     gram = 1 if profile.parameters()["si_method"] == 13 else None

@@ -98,6 +98,7 @@ def bodies(draw: st.DrawFn, profile: Profile) -> tuple[bytes, bytes]:
     }[profile.method.name]
 
 
+@pytest.mark.slow
 @given(st.data(), decided())
 def test_alike_is_symmetric_and_relations_mirror_each_other(data: st.DataObject, profile: Profile) -> None:
     left, right = data.draw(bodies(profile))
@@ -110,6 +111,7 @@ def test_alike_is_symmetric_and_relations_mirror_each_other(data: st.DataObject,
         assert (forth.distance, forth.resemblance) == (back.distance, back.resemblance)
 
 
+@pytest.mark.slow
 @given(st.data(), decided())
 def test_whether_two_are_alike_does_not_depend_on_the_other_pairs(data: st.DataObject, profile: Profile) -> None:
     pairs = data.draw(st.lists(bodies(profile), min_size=1, max_size=5))
@@ -118,6 +120,7 @@ def test_whether_two_are_alike_does_not_depend_on_the_other_pairs(data: st.DataO
     assert together == [verify(method, profile, [left], [right])[0] for left, right in pairs]
 
 
+@pytest.mark.slow
 @given(st.data(), decided())
 def test_a_body_is_alike_to_itself(data: st.DataObject, profile: Profile) -> None:
     body, _ = data.draw(bodies(profile))
@@ -245,6 +248,7 @@ def test_what_is_alike_by_containment_alone_is_a_part(
     assert likeness_of_pair(measures, 0, profile).relation is relation
 
 
+@pytest.mark.slow
 @example(900, 100)
 @given(st.integers(50, 2000), st.integers(50, 2000))
 def test_the_first_part_of_a_document_is_contained_in_it(whole: int, part: int) -> None:
@@ -336,6 +340,7 @@ def test_where_only_the_distance_is_known_it_orders_the_matches() -> None:
     assert [hit.entry for hit in judged(*found).hits] == [2, 3, 4, 1]
 
 
+@pytest.mark.slow
 @given(EARLIER, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_the_answer_does_not_depend_on_the_order_in_which_matches_were_found(
     found: list[EarlierDocument], cap: int, draw: random.Random
@@ -343,6 +348,7 @@ def test_the_answer_does_not_depend_on_the_order_in_which_matches_were_found(
     assert judged(*found, max_matches=cap) == judged(*draw.sample(found, len(found)), max_matches=cap)
 
 
+@pytest.mark.slow
 @given(EARLIER, st.integers(1, 5))
 def test_the_group_is_the_first_by_ticket_even_if_it_is_not_among_the_matches_named(
     found: list[EarlierDocument], cap: int
@@ -353,6 +359,7 @@ def test_the_group_is_the_first_by_ticket_even_if_it_is_not_among_the_matches_na
     assert answer.similar == bool(others)
 
 
+@pytest.mark.slow
 @given(EARLIER, st.integers(1, 5))
 def test_matches_beyond_the_cap_are_left_out_and_the_answer_says_so(found: list[EarlierDocument], cap: int) -> None:
     answer, whole = judged(*found, max_matches=cap), judged(*found, max_matches=100)
@@ -361,6 +368,7 @@ def test_matches_beyond_the_cap_are_left_out_and_the_answer_says_so(found: list[
     assert answer.relation == whole.relation
 
 
+@pytest.mark.slow
 @given(st.sets(st.sampled_from(list(Degraded))))
 def test_every_reason_is_given_once_in_one_order(reasons: set[Degraded]) -> None:
     answer = judged(degraded=tuple(reasons))

@@ -33,6 +33,7 @@ def exact(left: list[int], right: list[int], *, multisets: bool) -> float:
     return sum((a & b).values()) / max(sum((a | b).values()), 1)
 
 
+@pytest.mark.slow
 @given(documents)
 @example([[], [3, 3, 3], [], [2, 1, 2], []])
 def test_lengths_are_those_of_the_definition(batch: list[list[int]]) -> None:
@@ -43,6 +44,7 @@ def test_lengths_are_those_of_the_definition(batch: list[list[int]]) -> None:
     assert weighted_sizes(features).tolist() == weighted
 
 
+@pytest.mark.slow
 @given(documents, st.booleans(), st.sampled_from([3, 1 << 20]))
 def test_resemblance_is_exact(batch: list[list[int]], multisets: bool, chunk: int) -> None:
     before, length_filter._CHUNK = length_filter._CHUNK, chunk
@@ -54,6 +56,7 @@ def test_resemblance_is_exact(batch: list[list[int]], multisets: bool, chunk: in
     assert found.tolist() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @given(documents, THRESHOLDS, st.sampled_from([("sets", False), ("multisets", True)]))
 def test_no_pair_that_is_alike_is_dropped(batch: list[list[int]], threshold: float, kind: tuple[str, bool]) -> None:
     name, multisets = kind

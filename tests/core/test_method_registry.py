@@ -60,6 +60,7 @@ def kept(body: bytes, profile: Profile) -> set[tuple[int, int]]:
 # Signing
 
 
+@pytest.mark.slow
 @given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
 def test_the_bodies_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
     signed = method_of(profile, secret).sign(normalise(batch))
@@ -97,6 +98,7 @@ def test_with_another_secret_bodies_have_nothing_in_common(name: str) -> None:
 # Limits
 
 
+@pytest.mark.slow
 @given(batches, PROFILES, st.integers(1, 12))
 def test_the_features_beyond_the_limit_are_left_out_of_the_body(batch: list[str], profile: Profile, limit: int) -> None:
     signed = method_of(profile, max_features=limit).sign(normalise(batch))
@@ -165,6 +167,7 @@ def test_a_body_has_the_size_that_its_layout_gives(name: str) -> None:
 # Comparing
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(NAMES), st.sampled_from([16, 128]))
 def test_measures_are_those_of_the_definition(data: st.DataObject, name: str, bins: int) -> None:
     sketch = {} if name == "simhash" else {"bins": bins, "bands": 2, "rows": 2}

@@ -17,6 +17,7 @@ from tests.core.samples import feature_batches, hashes, packed
 BINS = st.sampled_from([16, 17, 64, 100, 128, 1024])
 
 
+@pytest.mark.slow
 @given(feature_batches, BINS)
 @example([[], [1], [], [0], [2**64 - 2], [0, 2**63], [2**64 - 1]], 16)
 def test_the_signatures_of_a_batch_are_those_of_each_document(batch: list[list[int]], bins: int) -> None:
@@ -25,6 +26,7 @@ def test_the_signatures_of_a_batch_are_those_of_each_document(batch: list[list[i
     assert sizes.tolist() == [len(set(one)) for one in batch]
 
 
+@pytest.mark.slow
 @given(hashes, feature_batches, feature_batches, BINS)
 def test_a_document_has_the_same_signature_in_any_company(
     one: list[int], before: list[list[int]], after: list[list[int]], bins: int
@@ -35,6 +37,7 @@ def test_a_document_has_the_same_signature_in_any_company(
     assert sizes[len(before)] == size[0]
 
 
+@pytest.mark.slow
 @given(hashes, BINS, st.randoms(use_true_random=False))
 def test_repeats_and_order_do_not_matter(one: list[int], bins: int, draw: random.Random) -> None:
     shuffled = draw.sample(one * 2, 2 * len(one))
@@ -78,6 +81,7 @@ def pairs_of(share: float, *, size: int, pairs: int, seed: int) -> tuple[list[li
     return lefts, rights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 40, 200, 2000])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.8, 0.9, 1.0])
 def test_the_estimate_is_unbiased_for_few_features_and_for_many(share: float, size: int) -> None:
@@ -104,6 +108,7 @@ def test_equal_sets_resemble_wholly_and_strangers_hardly() -> None:
     assert float(resemblance(mine, theirs).max()) < 0.1
 
 
+@pytest.mark.slow
 @given(feature_batches, BINS)
 def test_resemblance_is_symmetric_and_a_share(batch: list[list[int]], bins: int) -> None:
     found, _ = signatures(packed(batch), bins)

@@ -14,6 +14,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "C", "dé", "ß", "漢字", "é"]), 
 TEXTS = st.one_of(st.text(max_size=60), WORDS.map(" ".join), WORDS.map(",\n".join))
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS, st.integers(1, 5))
 def test_the_passages_of_a_text_put_together_are_the_text(left: str, right: str, gram: int) -> None:
     lefts, rights = passages(left, right, gram=gram)

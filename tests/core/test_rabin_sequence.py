@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from tests.core import reference_similarity_index as plain
 from tests.core.similarity_index_samples import codes, packed
 
 
+@pytest.mark.slow
 @given(st.lists(codes, max_size=5), st.sampled_from([b"", b"secret"]))
 def test_a_rabin_hash_is_the_remainder_of_a_long_division(batch: list[list[int]], secret: bytes) -> None:
     features = packed(batch)

@@ -78,6 +78,7 @@ def measured(method: Method, left: str, right: str) -> tuple[float, float | None
 # Signing
 
 
+@pytest.mark.slow
 @given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
 def test_the_bodies_of_a_batch_are_those_of_the_definition(batch: list[str], profile: Profile, secret: bytes) -> None:
     method = method_of(profile, secret)
@@ -189,6 +190,7 @@ def test_empty_bodies_are_stored_nowhere_and_not_compared(name: str) -> None:
 # Comparing
 
 
+@pytest.mark.slow
 @given(long_texts, long_texts, PROFILES)
 def test_measures_are_the_same_from_both_sides_and_within_bounds(left: str, right: str, profile: Profile) -> None:
     method = method_of(profile)
@@ -206,6 +208,7 @@ def test_measures_are_the_same_from_both_sides_and_within_bounds(left: str, righ
     assert alike(forth, decided)[0] == alike(back, decided)[0]
 
 
+@pytest.mark.slow
 @given(long_texts, PROFILES)
 def test_a_text_resembles_itself_wholly(text: str, profile: Profile) -> None:
     method = method_of(profile)

@@ -44,6 +44,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     )
 
 
+@pytest.mark.slow
 @given(batches, profiles(), SECRETS)
 @example(["", "a", "é", "漢字", "x" * 20, "aé"], Profile(name="p", tokenizer="characters", gram=2), b"")
 @example(["one two", "three", "", "four five six"], Profile(name="p", gram=2), b"secret")
@@ -52,6 +53,7 @@ def test_the_features_of_a_batch_are_those_of_each_text(batch: list[str], profil
     assert listed(features(normalise(batch), profile, secret)) == expected
 
 
+@pytest.mark.slow
 @given(any_texts, batches, batches, profiles())
 def test_a_text_has_the_same_features_in_any_company(
     text: str, before: list[str], after: list[str], profile: Profile
@@ -60,6 +62,7 @@ def test_a_text_has_the_same_features_in_any_company(
     assert together[len(before)] == listed(features(normalise([text]), profile))[0]
 
 
+@pytest.mark.slow
 @given(batches, profiles())
 def test_another_secret_has_no_feature_in_common(batch: list[str], profile: Profile) -> None:
     one, two, none = (

@@ -34,6 +34,7 @@ def test_counts_that_fill_a_byte_lane_do_not_spill_over(size: int, weights: Weig
     assert fingerprints(packed(batch), weights).tolist() == [reference.fingerprint(one, weights) for one in batch]
 
 
+@pytest.mark.slow
 def test_documents_of_more_features_than_are_worked_on_at_a_time_have_their_fingerprints() -> None:
     draw = random.Random(8)
     batch = [[draw.getrandbits(64) for _ in range(size)] for size in (70_000, 300, 0, 65_280, 1)]

@@ -27,6 +27,7 @@ def body_of(number: int) -> bytes:
 # The fourteen sums
 
 
+@pytest.mark.slow
 @given(st.lists(codes, max_size=5), METHODS, st.integers(2, 5), st.integers(1, 9))
 @example([[], [25], [], [1, 2, 3], [50, -50], []], 3, 2, 1)
 @example([[7], [], [1, 1, 0], [0, 0, 0, 0], [3] * 9], 5, 2, 4)
@@ -52,6 +53,7 @@ def test_a_super_shingle_hashes_as_java_hashes_an_array() -> None:
     assert numbers(packed([[1, -2, 3]]), 14, gram=3, window=1).tolist() == [30693]
 
 
+@pytest.mark.slow
 @given(batches, PROFILES, st.sampled_from([b"", b"secret"]))
 def test_the_bodies_of_a_batch_are_those_of_each_text(batch: list[str], profile: Profile, secret: bytes) -> None:
     signed = method_of(profile, secret).sign(normalise(batch))

@@ -63,6 +63,7 @@ def test_every_code_point_is_folded_as_unicode_derives_it_and_stays_folded() -> 
         assert all(fold(ord(c)) == c for c in folded), hex(ord(letter))
 
 
+@pytest.mark.slow
 def test_every_code_point_between_others_is_normalised_as_the_definition_says() -> None:
     batch = [f"a{letter}\u0323\u0301" for letter in LETTERS]
     for one, found in zip(batch, decoded(normalise(batch))):

@@ -84,6 +84,7 @@ def test_vowels_go_with_all_their_accents(text: str, left: str) -> None:
 # Stop words in a text of characters
 
 
+@pytest.mark.slow
 @given(batches, STOP_WORDS)
 @example(["the", "the end", "in the", "", "a"], ())
 @example(["é the", "the é", "字the \u3099", "的的 的", "漢"], ("漢", "的"))

@@ -22,6 +22,7 @@ def pages_with_commands() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages_with_commands())
 def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -36,12 +36,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_no_page_of_the_site_fetches_anything_from_another_host(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert pages
     assert {page.name: found for page in pages if (found := _FETCHED.findall(page.read_text(encoding="utf-8")))} == {}
 
 
+@pytest.mark.slow
 def test_no_style_of_the_site_fetches_anything_from_another_host(site: Path) -> None:
     styles = list(site.rglob("*.css"))
     assert styles

@@ -16,6 +16,7 @@ from load.races import INDEXES, PROFILE, Group, RaceTally, empty_index, groups, 
 GROUPS = 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.redis] if name != "sqlite" else []) for name in INDEXES]
 )

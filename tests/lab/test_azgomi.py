@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 from gate.core.profile import Profile
 from gate.lab.azgomi import FILTERS, PAPER_PAIRS, AzgomiOptions, compare_filters, draw_sample, run
 from gate.lab.experiment import no_progress
 from gate.lab.scores import extract_features
 from gate.lab.truth import Corpus
+
+pytestmark = pytest.mark.slow
 
 DRAW = random.Random(3)
 VOCABULARY = ["".join(DRAW.choices("abcdefghijklmnoprstuvwy", k=DRAW.randint(2, 9))) for _ in range(300)]

@@ -67,6 +67,7 @@ def test_the_report_has_the_three_figures_and_says_where_it_differs() -> None:
         assert any(note.startswith(figure) and "paper" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures_but_for_the_time() -> None:
     first, second = (run(CORPUS, SMALL, no_progress) for _ in range(2))
     assert first.tables[0] == second.tables[0]

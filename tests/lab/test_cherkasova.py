@@ -18,6 +18,7 @@ def report() -> ExperimentReport:
     return run(CORPUS, SMALL, no_progress)
 
 
+@pytest.mark.slow
 def test_the_report_has_every_figure_and_the_papers_numbers_beside_ours(report: ExperimentReport) -> None:
     numbers = {plot.name.split("-")[1].rstrip("ab") for plot in report.plots}
     assert numbers == {"2", "3", "4", "5", "6", "7", "8", "9", "11"}
@@ -38,6 +39,7 @@ def test_reported_pairs_are_right_where_their_shingles_say_so(report: Experiment
         assert right.count == right.total > 0
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_report_but_for_the_times(report: ExperimentReport) -> None:
     again = run(CORPUS, SMALL, no_progress)
     assert [table.rows for table in again.tables[:-1]] == [table.rows for table in report.tables[:-1]]

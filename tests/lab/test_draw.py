@@ -27,6 +27,7 @@ PLOTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS)
 def test_every_kind_of_plot_is_drawn_and_always_the_same(plot: Plot | Heatmap) -> None:
     picture = draw.draw_png(plot)

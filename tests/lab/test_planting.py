@@ -77,6 +77,7 @@ def test_a_text_of_one_word_cannot_be_edited(edit: Edit) -> None:
         edit_text("one", edit, 0.5, rng(), WORDS)
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_copies() -> None:
     some = strangers(20)
     first, again, other = (add_copies(some, 10, rng(seed)).texts for seed in (1, 1, 2))
@@ -84,6 +85,7 @@ def test_the_same_seed_makes_the_same_copies() -> None:
     assert first != other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", list(Edit))
 @pytest.mark.parametrize("level", [0.95, 0.8, 0.6])
 def test_a_copy_is_about_as_much_like_its_original_as_was_asked_for(edit: Edit, level: float) -> None:

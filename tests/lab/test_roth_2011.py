@@ -15,6 +15,7 @@ from gate.lab.truth import Corpus
 from tests.lab.roth_2011_samples import PLAIN, SHORT
 
 
+@pytest.mark.slow
 def test_works_are_made_of_a_corpus_that_names_none() -> None:
     report = run(PLAIN, SHORT, no_progress)
     assert "paper_top" not in [one.name for one in report.tables]
@@ -25,6 +26,7 @@ def test_works_are_made_of_a_corpus_that_names_none() -> None:
     assert made.texts[0] == made.texts[1]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report() -> None:
     first, second = (run(PLAIN, SHORT, no_progress) for _ in range(2))
     assert first == second

@@ -25,6 +25,7 @@ def rows(report: ExperimentReport, name: str) -> list[dict[str, object]]:
     return [dict(row) for one in report.tables if one.name == name for row in one.rows]
 
 
+@pytest.mark.slow
 def test_each_variant_has_a_row_for_each_way_that_words_can_change(measured: ExperimentReport) -> None:
     assert [(row["variant"], row["changed"]) for row in rows(measured, "variants")] == [
         ("dup", "nothing"),
@@ -60,6 +61,7 @@ def test_eighty_per_cent_are_twelve_bits(measured: ExperimentReport) -> None:
     assert [row["bits"] for row in rows(measured, "pairs")] == [0, 3, 6, 9, 12, 16, 19]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "share"), [("i_25", 1.25), ("d_10", 0.9)])
 @pytest.mark.parametrize("way", [SCATTERED, PASSAGE])
 def test_a_variant_has_as_many_words_as_its_name_says(name: str, share: float, way: str) -> None:

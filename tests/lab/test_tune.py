@@ -71,6 +71,7 @@ def tuned() -> TuningResult:
     return tune(strangers(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), no_progress)
 
 
+@pytest.mark.slow
 def test_the_chosen_profile_reaches_the_goal_on_fresh_edits(tuned: TuningResult) -> None:
     assert tuned.reached
     fresh = add_copies(strangers(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
@@ -90,12 +91,14 @@ def test_the_file_holds_the_profile_its_reasons_and_the_curve(tuned: TuningResul
     assert "0.80 - 0.85" in comments
 
 
+@pytest.mark.slow
 def test_the_same_seed_chooses_the_same_profile_where_time_does_not_decide() -> None:
     options = TuneOptions(recall=0.9, copies=100, documents=40, budget="bytes")
     first, again = (tune(strangers(40, words=60), options, no_progress).profile for _ in range(2))
     assert first == again
 
 
+@pytest.mark.slow
 def test_if_nothing_reaches_the_goal_the_best_profile_is_given_with_a_note() -> None:
     best = tune(strangers(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), no_progress)
     assert not best.reached

@@ -14,12 +14,14 @@ from load.corpus import Kind, PlantedDocument
 from load.measure import Timing
 
 
+@pytest.mark.slow
 def test_texts_have_about_the_size_and_number_asked_for() -> None:
     made = texts(100_000, 2_000)
     assert len(made) == 50
     assert np.mean([len(text) for text in made]) == pytest.approx(2_000, rel=0.1)
 
 
+@pytest.mark.slow
 def test_scripts_replace_every_letter_or_some() -> None:
     made = texts(20_000, 2_000)
     assert all(not re.search("[a-zA-Z]", text) for text in cyrillic(made))

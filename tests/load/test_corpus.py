@@ -9,6 +9,8 @@ import pytest
 
 from load.corpus import VOCABULARY, Edit, Kind, Recipe, SyntheticCorpus, cut_part, edit_tokens, jaccard
 
+pytestmark = pytest.mark.slow
+
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
     words = re.findall(r"\w+", text.lower())

@@ -101,11 +101,13 @@ def test_values_are_shown_as_people_write_them(value: object, text: str) -> None
     assert format_value(value) == text
 
 
+@pytest.mark.slow
 def test_what_is_built_is_weighed_in_a_process_of_its_own() -> None:
     small, large = measure_growth(weigh_ours, 1_000), measure_growth(weigh_ours, 200_000)
     assert large - small > 200_000 * 64  # four postings of 16 bytes each
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_is_not_weighed() -> None:
     with pytest.raises(RuntimeError, match="exit code 1"):
         measure_growth(weigh_ours, -1)

@@ -94,6 +94,7 @@ def least(found: dict[str, Proportion], band: str) -> float:
     return share.count / share.total
 
 
+@pytest.mark.slow
 def test_standard_finds_and_calls_alike_what_it_should_over_all_pairs(corpus: Corpus) -> None:
     score = score_profile(corpus, STANDARD)
     assert least(score.match_recall, EQUAL) == 1.0
@@ -107,6 +108,7 @@ def test_standard_finds_and_calls_alike_what_it_should_over_all_pairs(corpus: Co
     assert score.false_candidates / score.documents < 0.1
 
 
+@pytest.mark.slow
 def test_standard_flags_what_it_should_in_the_stream(corpus: Corpus) -> None:
     score = stream(corpus, STANDARD)
     assert least(score.flagged, EQUAL) == 1.0
@@ -117,6 +119,7 @@ def test_standard_flags_what_it_should_in_the_stream(corpus: Corpus) -> None:
     assert score.named.share == 1.0
 
 
+@pytest.mark.slow
 def test_standard_finds_near_duplicates_of_short_texts() -> None:
     short = planted(1_500, 2, Recipe(words=24, copies=0.3, exact=0.0, parts=0.3, part_shares=(0.8, 0.9, 0.95)))
     score = score_profile(short, STANDARD)
@@ -125,6 +128,7 @@ def test_standard_finds_near_duplicates_of_short_texts() -> None:
     assert score.precise.share == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", [BUILT_IN[name] for name in ("standard", "minhash", "simhash")], ids=str)
 def test_strangers_do_not_match(profile: Profile) -> None:
     strangers = planted(600, 4, Recipe(copies=0.0, exact=0.0, parts=0.0))
@@ -153,6 +157,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(run, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_command_measures_a_folder_of_sets_and_writes_its_tables(tmp_path: Path) -> None:
     folder = tmp_path / "sets" / "mine"
     folder.mkdir(parents=True)
@@ -168,6 +173,7 @@ def test_the_command_measures_a_folder_of_sets_and_writes_its_tables(tmp_path: P
     assert "mine: simhash@1" in done.stderr
 
 
+@pytest.mark.slow
 def test_without_a_folder_the_sweep_runs_on_planted_copies() -> None:
     done = command("--planted", 60, "--sweep")
     assert done.returncode == 0, done.stderr
@@ -175,6 +181,7 @@ def test_without_a_folder_the_sweep_runs_on_planted_copies() -> None:
     assert "| 128 | " in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["--profile", "standart"], "did you mean `standard`"), (["nowhere"], "no docs.jsonl in nowhere")],

@@ -27,6 +27,7 @@ def verdict(offset: int) -> VerdictSummary:
     return VerdictSummary(origin=origin, relation=Relation.NEW, group=str(offset), similar=False)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_each_check_in_of_this_producer_is_answered_once_and_none_of_another(data: st.DataObject) -> None:
     ours = sorted(data.draw(st.sets(st.integers(0, 30), max_size=15)))

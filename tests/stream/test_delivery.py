@@ -62,6 +62,7 @@ async def test_an_error_that_a_retry_cannot_help_ends_the_worker_with_nothing_co
     assert not harness.broker.consumer.offsets
 
 
+@pytest.mark.slow
 @both_guarantees
 async def test_only_the_record_whose_answer_is_too_large_by_itself_gets_a_smaller_one(guarantee: Guarantee) -> None:
     harness = DeliveryHarness(guarantee, records=8, long=3)

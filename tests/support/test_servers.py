@@ -16,6 +16,7 @@ def test_a_test_without_the_marker_starts_no_server() -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_process_of_a_test_without_the_marker_starts_no_server_either() -> None:
     code = "from tests.support.servers import require_program; require_program('java', 'any')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

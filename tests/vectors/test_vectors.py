@@ -14,6 +14,8 @@ from gate.core.profile import Profile
 from tests.core import reference, reference_sampling, reference_similarity_index
 from tests.vectors import generate
 
+pytestmark = pytest.mark.slow
+
 MIGRATION = (
     "What the gate stores has changed. That is a migration: documents signed before do not meet those signed after. "
     "If it is not meant, undo it. If it is, give every profile that it touches a new version, tell it in CHANGELOG.md, "

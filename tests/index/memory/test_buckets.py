@@ -114,6 +114,7 @@ def test_a_pool_that_is_mostly_waste_is_compacted() -> None:
     assert found.entries.tolist() == list(range(1, 200))
 
 
+@pytest.mark.slow
 def test_the_set_of_appended_entries_drops_those_long_removed() -> None:
     flat = Buckets(1 << 30)
     keys = np.arange(1000, dtype=np.uint64)

@@ -60,6 +60,7 @@ def test_an_empty_batch_has_no_answers(tmp_path: Path) -> None:
 batch = st.lists(st.tuples(st.sampled_from("VWXYZ"), st.sampled_from([*LETTERS, "short", ""])), max_size=10)
 
 
+@pytest.mark.slow
 @given(
     before=batch,
     documents=batch,
@@ -107,6 +108,7 @@ def verdicts(profile: Profile, batches: Sequence[Sequence[CheckIn]]) -> list[Ver
         return [msgspec.structs.replace(one, candidates=0) for batch in batches for one in gate.check_in(batch)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["standard", "simhash", "minhash"])
 @given(
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),

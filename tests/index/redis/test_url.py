@@ -13,6 +13,7 @@ from gate.index.redis.url import hide_credentials, is_redis_url, parse_hosts, pa
 SECRET = "open-sesame"
 
 
+@pytest.mark.slow
 def test_a_command_starts_without_the_library_of_redis() -> None:
     code = "import sys, gate.cli, gate.api; print([name for name in sys.modules if name.split('.')[0] == 'redis'])"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -104,6 +104,7 @@ async def test_closing_twice_is_harmless(path: Path) -> None:
     await store.close()
 
 
+@pytest.mark.slow
 async def test_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged(path: Path) -> None:
     randomness = random.Random(20)
     for number in range(1, 9):
@@ -169,6 +170,7 @@ async def _postings_of(store: SqliteStore, n: int, entry: int) -> int:
 # Several processes share it.
 
 
+@pytest.mark.slow
 async def test_processes_that_create_and_fill_one_file_together_agree(path: Path) -> None:
     count = 60
     processes = [worker(path, number, count) for number in (1, 2, 3)]

@@ -315,6 +315,7 @@ def test_examples_name_the_document_and_its_content(gate: Gate) -> None:
     assert held[0].content.hex() in example
 
 
+@pytest.mark.slow
 def test_beside_working_gates_no_fault_is_reported_and_no_verdict_changes(
     place: tuple[str, str], tmp_path: Path
 ) -> None:

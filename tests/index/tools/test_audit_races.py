@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +116,7 @@ def any_order(tasks: list[Coroutine[Any, Any, Any]], random: Random, *, crashes:
             task.close()
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32),
     index=st.sampled_from(["originals", "all"]),
@@ -144,6 +146,7 @@ def test_repairing_beside_check_ins_deletes_and_crashes_does_no_harm(
     assert (left["documents"], left["contents"], left["entries"], left["postings"]) == (0, 0, 0, 0)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), index=st.sampled_from(["originals", "all"]))
 @settings(max_examples=200)
 def test_check_ins_alone_are_never_reported_as_a_fault(seed: int, index: str) -> None:
