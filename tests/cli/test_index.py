@@ -99,6 +99,7 @@ def test_an_index_without_faults_is_reported_as_such(index: tuple[str, ...]) -> 
 def test_faults_are_reported_with_exit_code_1_and_repaired_with_fix(in_a_file: tuple[str, ...]) -> None:
     with sqlite3.connect(file_of(in_a_file)) as connection:
         connection.execute("DELETE FROM postings WHERE number % 7 = 0")
+    connection.close()
     result = gate("index", "verify", *in_a_file, "--pause", "0")
     assert result.exit_code == 1
     assert "unlisted" in result.stdout
