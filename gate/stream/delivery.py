@@ -60,6 +60,15 @@ async def send(sender: Sender, producer: Any, answers: Sequence[PartitionAnswers
         raise refusal.error
 
 
+def transactional_id(group: str, topic: str, partition: int) -> str:
+    """The id of the producer that answers one input partition for a group.
+
+    No name of a topic holds a colon, so the last two separate the parts whatever the name of the group is. Two gates
+    with one id would fence each other for ever.
+    """
+    return f"{group}:{topic}:{partition}"
+
+
 class AtLeastOnce:
     """Send, wait for every acknowledgement, commit. One commit covers all that was acknowledged since the last one."""
 
@@ -254,7 +263,7 @@ class ExactlyOnce:
     async def _start_fencing_producer(self, state: PartitionState) -> Any:
         """A producer in a transaction that has begun; from here on no earlier one can commit."""
         topic, partition = state.partition
-        producer = await self._sender.start_producer(f"{self._sender.kafka.group}.{topic}.{partition}")
+        producer = await self._sender.start_producer(transactional_id(self._sender.kafka.group, topic, partition))
         try:
             await with_timeout(producer.begin_transaction(), self._sender.call_timeout_seconds)
         except BaseException:

@@ -39,7 +39,7 @@ async def test_exactly_once_discards_the_producer_and_resumes_at_the_committed_o
     assert harness.broker.records == [b"out 0", b"out 1"]
     assert harness.broker.consumer.offsets == {PARTITION: 2}
     assert len(harness.broker.producers) == 2
-    assert {producer.options["transactional_id"] for producer in harness.broker.producers} == {"gate.in.0"}
+    assert {producer.options["transactional_id"] for producer in harness.broker.producers} == {"gate:in:0"}
 
 
 async def test_a_transaction_that_was_committed_without_an_acknowledgement_is_not_repeated() -> None:

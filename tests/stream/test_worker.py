@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import NewTopic
 
 from gate.api import Gate
 from gate.core.builtin_profiles import BUILT_IN
@@ -26,7 +27,7 @@ from gate.stream.settings import DeliveryGuarantee, KafkaSettings, Topics, Worke
 from gate.stream.worker import Worker
 from tests.stream.fake_records import TEXT
 from tests.stream.flaky_gate import FlakyGate
-from tests.support.brokers import KafkaServer, TopicFactory
+from tests.support.brokers import KafkaServer, TopicFactory, create_topic
 
 SECONDS = 30.0  # for what happens soon
 
@@ -202,3 +203,23 @@ async def test_a_worker_can_be_stopped_while_it_waits_for_the_broker(settings: K
     async with harness.running():
         assert "127.0.0.1:1 does not answer" in await harness.wait_reason("broker")
     assert harness.readiness.reasons()["consumer"] == "starting"
+
+
+async def test_a_dot_in_a_group_and_in_a_topic_does_not_make_two_gates_fence_each_other(
+    settings: KafkaSettings,
+) -> None:
+    [name] = settings.topics.check_ins
+    await create_topic(settings.brokers, NewTopic(f"x.{name}", 1, 1))
+    one = replace(settings, topics=replace(settings.topics, check_ins=(f"x.{name}",)))
+    other = replace(settings, group=f"{settings.group}.x")
+    first, second = (WorkerHarness(kafka, delivery="exactly_once") for kafka in (one, other))
+    async with first.running():
+        await check_in(one, "a")
+        await verdicts(settings, 1)
+        async with second.running():
+            await check_in(other, "b")
+            await verdicts(settings, 2)
+            await check_in(one, "c")
+            assert [document for document, _ in await verdicts(settings, 3)] == ["a", "b", "c"]
+    for harness in (first, second):
+        assert harness.metrics.registry.get_sample_value("gate_producers_fenced_total") == 0
