@@ -309,8 +309,10 @@ async def test_a_damaged_file_is_refused_while_it_is_used(path: Path) -> None:
         file.seek(size // 4)
         file.write(os.urandom(size // 2))
 
+    store = open_index(path)
     with pytest.raises(ConfigError, match="damaged"):
-        await open_index(path).read(many)
+        await store.read(many)
+    await store.close()
 
 
 async def test_an_empty_file_becomes_an_index(path: Path) -> None:
