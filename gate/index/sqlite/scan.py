@@ -34,7 +34,7 @@ SELECT wanted.key FROM json_each(?) AS wanted WHERE NOT EXISTS (
 _RESTORE = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
 _ADD = """
 INSERT INTO held (document, content, place, stamp, version, answer)
-VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4, ?5)
+VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?), ?, ?, ?)
 """
 
 
@@ -93,7 +93,8 @@ class SqliteScan:
             for document_id, contents in documents:
                 current = contents_of(connection, document_id)
                 for new in merge_contents(current, contents)[len(current) :]:
-                    connection.execute(_ADD, (document_id, new.content, signed(new.stamp), new.version, new.answer))
+                    values = (document_id, new.content, document_id, signed(new.stamp), new.version, new.answer)
+                    connection.execute(_ADD, values)
             return [Document(document_id, contents_of(connection, document_id)) for document_id, _ in documents]
 
     async def pass_ticket(self, ticket: int) -> None:

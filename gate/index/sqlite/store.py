@@ -67,24 +67,25 @@ CREATE TABLE postings (key INTEGER NOT NULL, number INTEGER NOT NULL, entry INTE
 INSERT INTO counters VALUES ('tickets', 0), ('postings', 0);
 """
 
+# Placeholders are plain `?`, not `?1`: early releases of Python 3.12 take those for names and warn of a sequence.
 _ADD_CONTENT = """
 INSERT INTO held (document, content, place, stamp, version)
-VALUES (?1, ?2, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?1), ?3, ?4)
+VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?), ?, ?)
 """
 _RENEW_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
 _READ = """
-SELECT wanted.key, postings.entry, postings.tag FROM json_each(?1) AS wanted
-CROSS JOIN postings ON postings.key = wanted.value AND postings.number > ?2 LIMIT ?3
+SELECT wanted.key, postings.entry, postings.tag FROM json_each(?) AS wanted
+CROSS JOIN postings ON postings.key = wanted.value AND postings.number > ? LIMIT ?
 """
 _READ_ONE = "SELECT ?, entry, tag FROM postings WHERE key = ? AND number > ? ORDER BY number LIMIT ?"
 _NOT_APPENDED = "SELECT entry FROM entries WHERE NOT appended AND entry IN (SELECT value FROM json_each(?))"
 _APPEND = "INSERT INTO postings VALUES (?, ?, ?, ?)"
 _APPEND_IF_ABSENT = """
-INSERT INTO postings SELECT ?1, ?2, ?3, ?4
-WHERE NOT EXISTS (SELECT 1 FROM postings WHERE key = ?1 AND entry = ?3 AND tag = ?4)
+INSERT INTO postings SELECT new.* FROM (SELECT ? AS key, ? AS number, ? AS entry, ? AS tag) AS new
+WHERE NOT EXISTS (SELECT 1 FROM postings WHERE (key, entry, tag) = (new.key, new.entry, new.tag))
 """
 _UNPOINT = """
-DELETE FROM contents WHERE entry = ?1 AND content = (SELECT content FROM entries WHERE entry = ?1 AND dead)
+DELETE FROM contents WHERE (content, entry) = (SELECT content, entry FROM entries WHERE entry = ? AND dead)
 """
 _COUNTS = """
 SELECT (SELECT COUNT(DISTINCT document) FROM held), (SELECT COUNT(*) FROM contents), (SELECT COUNT(*) FROM entries),
@@ -294,7 +295,7 @@ def _register_content(connection: sqlite3.Connection, new: NewEntry) -> ContentS
     held = next((one for one in contents if one.content == content), None)
     stamp = entry
     if held is None:
-        run(_ADD_CONTENT, (document_id, content, number, version))
+        run(_ADD_CONTENT, (document_id, content, document_id, number, version))
     elif held.answer:
         return ContentState(None, held.answer, others, held.stamp)
     elif held.answer == VOID:
@@ -327,8 +328,7 @@ def _save_answer(
     stamp: int | None,
 ) -> bytes | None:
     saved = connection.execute(
-        "UPDATE held SET answer = ?1 "
-        "WHERE document = ?2 AND content = ?3 AND answer IS ?4 AND stamp = COALESCE(?5, stamp)",
+        "UPDATE held SET answer = ? WHERE document = ? AND content = ? AND answer IS ? AND stamp = COALESCE(?, stamp)",
         (answer, document_id, content, replacing, None if stamp is None else signed(stamp)),
     )
     if saved.rowcount:
