@@ -3,7 +3,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test quick check bench faults schemas boards docs readme requirements hooks dist clean servers kafka
+.PHONY: help venv demo test quick check bench faults docs schemas boards reference outputs requirements hooks dist clean \
+  servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -47,20 +48,34 @@ faults: .venv/.dev servers kafka ## the stream under faults, and hostile events:
 docs: .venv/.dev ## the site of the documentation, into site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-schemas: .venv/.runtime ## write the schemas in schemas/ anew from the code
+schemas: .venv/.runtime ## rewrite schemas/ from the code
 	$(BIN)/python schemas/generate.py
 
-boards: .venv/.runtime ## write the dashboards in deploy/ anew
+boards: .venv/.runtime ## rewrite the dashboards in deploy/ from the code
 	$(BIN)/python deploy/grafana/generate.py
 
 reference: .venv/.dev ## rewrite docs/reference/ from the code
 	$(BIN)/python -m docs.generate
 
-outputs: .venv/.dev servers kafka ## write the outputs of commands on all pages, and the picture of the demo, anew
+outputs: .venv/.dev servers kafka ## rewrite the outputs of commands on all pages, and the picture of the demo
 	$(BIN)/python -m tests.docs.console_blocks $(PAGES)
 	$(BIN)/python -m tests.docs.demo_picture
 
-clean: ## forget everything that was made
+requirements: | .venv/bin/python ## pin requirements/dev.txt again after a change of the dependencies in pyproject.toml
+	$(PIP) 'uv>=0.8,<1'
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+	  --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
+
+hooks: .venv/.dev ## check every commit with ruff, mypy and codespell
+	$(BIN)/pre-commit install
+
+dist: .venv/.dev ## build the wheel and the source distribution into dist/
+	@[ -z "$(TAG)" ] || [ "$(TAG)" = "v$$($(BIN)/hatchling version)" ] || \
+	  { echo 'the tag $(TAG) is not the version in gate/__init__.py' >&2; exit 1; }
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+
+clean: ## remove everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
 
 # The servers that tests start for themselves.
