@@ -161,6 +161,13 @@ def test_content_ids_are_those_of_the_definition(batch: list[str], secret: bytes
     assert content_ids(normalise(batch), secret) == expected
 
 
+def test_a_content_id_without_a_secret_is_what_b2sum_prints() -> None:
+    # printf "strasse und wasser" | b2sum -l 128
+    assert [one.hex() for one in content_ids(normalise(["Strasse  und WASSER"]))] == [
+        "8a634498fddd54624aa873691a095216"
+    ]
+
+
 @given(any_texts, any_texts)
 def test_content_ids_are_equal_exactly_if_the_normalised_texts_are(left: str, right: str) -> None:
     normal = normalise([left, right])
