@@ -34,12 +34,12 @@ BANDS = ((0.9, 1.01, "J >= .9"), (0.8, 0.9, ".8 - .9"), (0.7, 0.8, ".7 - .8"))
 _WORD = re.compile(r"\w+")
 
 
-class Stream(Protocol):
+class BenchmarkedGate(Protocol):
     def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         """Which of the documents are like an earlier one; the others are let in."""
 
 
-class Ours:
+class GateContender:
     def __init__(self, profile: str, index: Path | None = None) -> None:
         self.gate = Gate(profile, index=index)
 
@@ -162,11 +162,11 @@ def shingles(text: str) -> list[str]:
     return [" ".join(three) for three in zip(words, words[1:], words[2:])]
 
 
-def contenders_of(folder: Path) -> dict[str, Callable[[], Stream]]:
+def contenders_of(folder: Path) -> dict[str, Callable[[], BenchmarkedGate]]:
     return {
-        "simhash profile": lambda: Ours("simhash"),
-        "standard profile": lambda: Ours("standard"),
-        "standard, SQLite": lambda: Ours("standard", folder / "index.sqlite"),
+        "simhash profile": lambda: GateContender("simhash"),
+        "standard profile": lambda: GateContender("standard"),
+        "standard, SQLite": lambda: GateContender("standard", folder / "index.sqlite"),
         "gaoya SimHash": GaoyaSimHash,
         "gaoya MinHash": GaoyaMinHash,
         "simhash (1e0ng)": SimHash1e0ng,
@@ -176,7 +176,7 @@ def contenders_of(folder: Path) -> dict[str, Callable[[], Stream]]:
     }
 
 
-def feeding(stream: Stream, slices: Sequence[Sequence[PlantedDocument]], flags: list[bool]) -> Step:
+def feeding(stream: BenchmarkedGate, slices: Sequence[Sequence[PlantedDocument]], flags: list[bool]) -> Step:
     def step(number: int) -> int:
         flags.extend(stream.take(slices[number]))
         return len(slices[number])
@@ -201,7 +201,7 @@ def corpus(seed: int, count: int) -> Iterator[list[PlantedDocument]]:
         yield batch
 
 
-def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Stream:
+def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> BenchmarkedGate:
     """What is left when all documents went through."""
     make = contenders_of(Path("-"))[name]
     for batch in corpus(seed + 1, BATCH):
@@ -213,16 +213,16 @@ def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Stream:
     return stream
 
 
-def parts(stream: Stream) -> dict[str, int]:
+def parts(stream: BenchmarkedGate) -> dict[str, int]:
     """What a gate says of its index."""
-    return stream.gate.info() if isinstance(stream, Ours) else {}
+    return stream.gate.info() if isinstance(stream, GateContender) else {}
 
 
 def file_size(profile: str, count: int, seed: int) -> int:
     """Bytes of a SQLite file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.sqlite"
-        ours = Ours(profile, path)
+        ours = GateContender(profile, path)
         for batch in corpus(seed, count):
             ours.take(batch)
         ours.gate.close()
@@ -259,9 +259,9 @@ def add_memory(report: BenchmarkReport, chosen: Sequence[str], count: int, seed:
         size, info = measure_memory(weigh, name, count, seed, describe=parts)
         rows.append({"contender": name, "bytes": size / count})
         if info:
-            sizes = {part.removeprefix("bytes_"): told for part, told in info.items() if part.startswith("bytes_")}
+            sizes = {part.removeprefix("bytes_"): size for part, size in info.items() if part.startswith("bytes_")}
             row = {"contender": name, "let in": info["tickets"] / count}
-            ours.append(row | {part: told / count for part, told in (sizes | {"sum": sum(sizes.values())}).items()})
+            ours.append(row | {part: size / count for part, size in (sizes | {"sum": sum(sizes.values())}).items()})
     report.add(f"bytes a document, {count:,} documents", rows)
     report.add("bytes a document by part, as the index counts them", ours)
 

@@ -34,7 +34,7 @@ class Kind(StrEnum):
     PART = "part"  # a run of the original's words
 
 
-class Edit(StrEnum):
+class WordEdit(StrEnum):
     REPLACE = "replace"
     INSERT = "insert"
     DELETE = "delete"
@@ -128,7 +128,9 @@ class SyntheticCorpus:
         return "".join(self._words[tokens].tolist()).rstrip()
 
 
-def edit_tokens(tokens: Tokens, share: float, rng: np.random.Generator, kinds: Sequence[Edit] = tuple(Edit)) -> Tokens:
+def edit_tokens(
+    tokens: Tokens, share: float, rng: np.random.Generator, kinds: Sequence[WordEdit] = tuple(WordEdit)
+) -> Tokens:
     """A copy in which about `share` of the words were edited, at least one, by an even mix of the kinds."""
     total = max(1, round(share * len(tokens)))
     for kind, count in zip(kinds, np.bincount(rng.integers(0, len(kinds), total), minlength=len(kinds)), strict=True):
@@ -136,12 +138,12 @@ def edit_tokens(tokens: Tokens, share: float, rng: np.random.Generator, kinds: S
         if count <= 0:
             continue
         at = rng.choice(len(tokens), count, replace=False)
-        if kind is Edit.REPLACE:
+        if kind is WordEdit.REPLACE:
             tokens = tokens.copy()
             tokens[at] += _other(tokens[at], rng)
-        elif kind is Edit.INSERT:
+        elif kind is WordEdit.INSERT:
             tokens = np.insert(tokens, at, rng.integers(0, VOCABULARY, count))
-        elif kind is Edit.DELETE:
+        elif kind is WordEdit.DELETE:
             tokens = np.delete(tokens, at)
         else:
             moved = tokens[at]
