@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -21,7 +21,7 @@ import msgspec
 from msgspec import structs
 
 from gate.archive.compression import open_decompressed, strip_compression_suffix
-from gate.archive.files import find_files
+from gate.archive.files import DEFAULT_SELECTION, FileSelection, FoundFile, FoundFiles, find_files
 from gate.archive.text_files import read_text_stream, unreadable
 from gate.errors import BadDocument, Unavailable
 from gate.limits import Limits
@@ -32,6 +32,8 @@ from gate.wire import CheckInEvent, DocumentId, Event, Origin, RejectedMessage, 
 
 STDIN = jsonl.STDIN
 _STDIN_NAME = "stdin.jsonl"  # the name by which the format of standard input is chosen
+_MAX_DATED_BYTES = 1 << 24  # of the first event, whose date is read to order the files; a longer one counts as undated
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +87,45 @@ class FileFormat(NamedTuple):
     read: Callable[[OpenFile], Iterator[ReadResult]]
 
 
-def archive_files(paths: Sequence[Path]) -> Iterator[ArchiveFile]:
-    """The files below the paths, in a stable order."""
-    for name, path in find_files(paths):
-        if str(path) == STDIN:
-            yield ArchiveFile(name=STDIN, path=None)
-            continue
-        try:
-            status = path.stat()
-        except OSError:
-            yield ArchiveFile(name=name, path=path)  # the reason is reported when it is read
-        else:
-            yield ArchiveFile(name=name, path=path, size_bytes=status.st_size, modified_ns=status.st_mtime_ns)
+def archive_files(paths: Sequence[Path], selection: FileSelection = DEFAULT_SELECTION) -> list[ArchiveFile]:
+    """The files below the paths, in the order of the selection."""
+    return [archive_file(found) for found in find_archive(paths, selection).files]
+
+
+def find_archive(paths: Sequence[Path], selection: FileSelection = DEFAULT_SELECTION) -> FoundFiles:
+    """`find_files`, where a file of events is as old as its first event, and standard input comes last."""
+    return find_files(paths, selection, date_ns=_date_ns)
+
+
+def archive_file(found: FoundFile) -> ArchiveFile:
+    if str(found.path) == STDIN:
+        return ArchiveFile(name=STDIN, path=None)
+    return ArchiveFile(
+        name=found.document_id, path=found.path, size_bytes=found.size_bytes, modified_ns=found.modified_ns
+    )
+
+
+class _Dated(msgspec.Struct):
+    checked_in_at: datetime | None = None
+
+
+def _date_ns(found: FoundFile) -> int:
+    file = archive_file(found)
+    if file.path is None:
+        return sys.maxsize
+    if format_of(file).read is not read_jsonl or not file.path.is_file():  # a pipe can be read only once
+        return file.modified_ns
+    try:
+        with file.path.open("rb") as opened:
+            lines = jsonl.read_lines(open_decompressed(opened), max_bytes=_MAX_DATED_BYTES)
+            line = next((line for line in lines if line is not None), None)
+            dated = msgspec.json.decode(line.raw or b"", type=_Dated).checked_in_at if line is not None else None
+    except (OSError, BadDocument, Unavailable, msgspec.DecodeError, UnicodeDecodeError):
+        return file.modified_ns  # what is wrong with the file is reported when it is read
+    if dated is None:
+        return file.modified_ns
+    aware = dated if dated.tzinfo is not None else dated.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
 class FileReader:

@@ -24,6 +24,8 @@ class ReplayStats:
     characters: int = 0
     sent: int = 0  # acknowledged by the target
     skipped_files: int = 0  # done by an earlier replay
+    links: int = 0  # further names of files, which are no documents
+    hidden: int = 0  # files and folders that were left out
     relations: Counter[str] = field(default_factory=Counter)
     dead_lettered: Counter[str] = field(default_factory=Counter)
     unreadable: Counter[str] = field(default_factory=Counter)
@@ -61,6 +63,8 @@ class ReplayStats:
             "characters": self.characters,
             "sent": self.sent,
             "done_before": self.skipped_files,
+            "links": self.links,
+            "hidden": self.hidden,
             "judged": self.judged,
             "relations": {one.value: self.relations[one.value] for one in Relation if self.relations[one.value]},
             "dead_lettered": dict(self.dead_lettered),

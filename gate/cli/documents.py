@@ -13,11 +13,11 @@ import click
 from rich.text import Text
 
 from gate.api import Gate
-from gate.archive.files import find_files
+from gate.archive.files import FileSelection, FoundFile, FoundFiles, find_files
 from gate.archive.text_files import read_text_file
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, SOME_SIMILAR, Options, emit, printable, set_resume_hint
-from gate.cli.numbers import number
+from gate.cli.numbers import counted, number
 from gate.cli.progress import ProblemLog, hidden, progress
 from gate.cli.session import index_name, load, open_gate, open_index, verdict_line
 from gate.cli.text_argument import STDIN, read_text_argument
@@ -34,12 +34,13 @@ def check(
     fail_on_similar: bool,
     only_similar: bool,
     dry_run: bool,
+    selection: FileSelection,
     verbose: bool,
     options: Options,
 ) -> None:
     """Check files in batch by batch; the rows of the table appear when their batch is judged."""
     settings = load(options)
-    files = list(find_files(paths))
+    found = find_files(paths, selection)
     if settings.index == MEMORY or dry_run:
         set_resume_hint("nothing was kept; start again with")
     else:
@@ -50,8 +51,8 @@ def check(
     bar = progress(quiet=options.json)
     opened = open_index(settings) if dry_run else open_gate(settings, index=settings.index)
     with opened as gate, ProblemLog("skipped", verbose=verbose, bar=bar, quiet=options.json) as skipped, bar:
-        task = bar.add_task("checking", total=len(files), documents=0)
-        for batch in batches(_readable(files, settings, skipped, json=options.json), settings.limits):
+        task = bar.add_task("checking", total=len(found.files), documents=0)
+        for batch in batches(_readable(found.files, settings, skipped, json=options.json), settings.limits):
             verdicts = gate.preview(batch) if dry_run else gate.check_in(batch)
             counts.update(verdict.relation for verdict in verdicts)
             similar += sum(verdict.similar for verdict in verdicts)
@@ -63,22 +64,36 @@ def check(
                 with hidden(bar):
                     table.add(map(show.verdict_row, selected))
             bar.update(task, completed=counts.total() + skipped.total(), documents=counts.total())
-    if not options.json:
-        unread = f"; {number(skipped.total())} could not be read" if skipped.total() else ""
-        tables.console().print(Text(f"{show.tally(counts)}{unread}."))
+    if options.json:
+        for link in found.links:
+            emit({"document_id": link.document_id, "link": link.kind, "target": link.target}, err=True)
+    else:
+        if not only_similar:
+            table.add(map(show.link_row, found.links))
+        tables.console().print(Text(f"{show.tally(counts)}{_left_out(found, skipped.total())}."))
     if skipped.total():
         sys.exit(SOME_FAILED)
     if fail_on_similar and similar:
         sys.exit(SOME_SIMILAR)
 
 
-def _readable(
-    files: list[tuple[str, Path]], settings: Settings, skipped: ProblemLog, *, json: bool
-) -> Iterator[CheckIn]:
+def _left_out(found: FoundFiles, unreadable: int) -> str:
+    """What was found and not judged: "; 2 links, 1 hidden, 3 could not be read"."""
+    counts = {
+        counted(len(found.links), "link"): len(found.links),
+        f"{number(found.hidden)} hidden": found.hidden,
+        f"{number(unreadable)} could not be read": unreadable,
+    }
+    parts = [part for part, count in counts.items() if count]
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def _readable(files: list[FoundFile], settings: Settings, skipped: ProblemLog, *, json: bool) -> Iterator[CheckIn]:
     """The files as documents; one that cannot be read is reported and left out."""
-    for document_id, path in files:
+    for file in files:
+        document_id = file.document_id
         try:
-            text = read_text_file(path, max_chars=settings.limits.max_document_chars)
+            text = read_text_file(file.path, max_chars=settings.limits.max_document_chars)
         except BadDocument as exc:
             if json:
                 emit({"document_id": document_id, "reason": exc.code, "message": str(exc)}, err=True)

@@ -15,6 +15,7 @@ from msgspec import inspect, structs
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from gate.archive.files import FileSelection, Order
 from gate.archive.readers import FileReader, archive_files
 from gate.cli import show, tables
 from gate.cli.common import emit, set_resume_hint
@@ -82,8 +83,9 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     """The check-ins of an archive; another version is a document of its own. What cannot be read is left out."""
     ids: list[str] = []
     texts: list[str] = []
+    files = archive_files([path], FileSelection(order=Order.NAME))  # a copy of the corpus has other dates
     with ProblemLog("left out", bar=progress(quiet=True), hint="") as refused:
-        for result in chain.from_iterable(FileReader(file, limits=limits) for file in archive_files([path])):
+        for result in chain.from_iterable(FileReader(file, limits=limits) for file in files):
             if isinstance(result, RejectedMessage):
                 refused.add(result.error.code, str(result.error))
             elif result is not None and isinstance(result.event, CheckInEvent):

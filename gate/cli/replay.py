@@ -13,8 +13,9 @@ import click
 from rich.progress import TaskID
 from rich.text import Text
 
+from gate.archive.files import FileSelection
 from gate.archive.journal import Journal, ReplayJob, default_journal_path
-from gate.archive.readers import STDIN, ArchiveFile, archive_files
+from gate.archive.readers import STDIN, ArchiveFile, archive_file, find_archive
 from gate.archive.replay import Replay
 from gate.archive.replay_stats import ReplayStats, Throughput
 from gate.cli import show, tables
@@ -45,6 +46,7 @@ def replay(
     source: str | None,
     id_field: str | None,
     text_field: str | None,
+    selection: FileSelection,
     wait: float,
     quiet: bool,
     verbose: bool,
@@ -63,7 +65,9 @@ def replay(
         target = _open_target(stack, settings, stats, dry_run=dry_run, to_topic=to_topic, watch=wait > 0)
         is_kept = not dry_run and (to_topic or settings.index != MEMORY)
         opened = _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume) if is_kept else None
-        files = [file for file in archive_files(sources) if not _is_own_file(file, settings, opened)]
+        found = find_archive(sources, selection)
+        stats.links, stats.hidden = len(found.links), found.hidden
+        files = [file for file in map(archive_file, found.files) if not _is_own_file(file, settings, opened)]
         size = sum(file.size_bytes for file in files) if all(file.path for file in files) else None
         problems = stack.enter_context(ProblemLog("skipped", verbose=verbose, bar=bar.bar))
         stack.enter_context(bar.opened(size))
@@ -231,6 +235,10 @@ def _summary_rows(stats: ReplayStats, unanswered: int, *, dry_run: bool) -> Iter
         yield Text("not judged", style="red"), count, reason
     if stats.skipped_files:
         yield Text("done before"), stats.skipped_files, "files that --resume leaves out"
+    if stats.links:
+        yield Text("links"), stats.links, "further names of files, which are no documents"
+    if stats.hidden:
+        yield Text("hidden"), stats.hidden, "files and folders left out; --hidden reads them"
     for reason, count in sorted(stats.unreadable.items()):
         examples = ", ".join(stats.examples[reason]) + (", ..." if count > len(stats.examples[reason]) else "")
         yield Text("unreadable", style="red"), count, f"{reason}: {examples}"

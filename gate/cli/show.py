@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gate.archive.files import Link
 from gate.cli.common import printable
 from gate.cli.numbers import counted, number
 from gate.cli.tables import StreamedTable, cell, gap, table
@@ -82,6 +83,11 @@ def verdict_row(verdict: Verdict) -> tuple[Text, ...]:
         fraction(best.resemblance if best else None),
         bits(best.distance if best else None),
     )
+
+
+def link_row(link: Link) -> tuple[Text, ...]:
+    """A further name of a file, in a table of verdicts."""
+    return cell(link.document_id), Text("link", style="dim"), cell(link.target), fraction(None), bits(None)
 
 
 def matches(out: Console, best_first: Sequence[Match]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from backports import zstd
 
+from gate.archive.files import DEFAULT_SELECTION, FileSelection
 from gate.archive.readers import ArchivedEvent, FileReader, ReadResult, archive_files
 from gate.limits import Limits
 from gate.wire import CheckInEvent, RejectedMessage
@@ -29,8 +30,10 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def read(*paths: Path, limits: Limits = LIMITS, **options: Any) -> list[ReadResult]:
-    return [one for file in archive_files(paths) for one in FileReader(file, limits=limits, **options)]
+def read(
+    *paths: Path, limits: Limits = LIMITS, selection: FileSelection = DEFAULT_SELECTION, **options: Any
+) -> list[ReadResult]:
+    return [one for file in archive_files(paths, selection) for one in FileReader(file, limits=limits, **options)]
 
 
 def documents(*paths: Path, **options: Any) -> dict[str, str | None]:

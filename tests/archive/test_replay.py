@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.archive.files import FileSelection, Order
 from gate.archive.journal import Checkpoint, Journal, ReplayJob
 from gate.archive.readers import archive_files
 from gate.archive.replay import Replay, ReplayItem
 from gate.archive.replay_stats import ReplayStats
 from gate.limits import Limits
 
+BY_NAME = FileSelection(order=Order.NAME)
 JOB = ReplayJob(sources=("archive",), target="here")
 
 
@@ -78,12 +80,17 @@ def archive(folder: Path, counts: Sequence[int]) -> list[str]:
 
 
 def replay(
-    folder: Path, target: FakeTarget, *, journal: Journal | None = None, rate: float | None = None
+    folder: Path,
+    target: FakeTarget,
+    *,
+    journal: Journal | None = None,
+    rate: float | None = None,
+    selection: FileSelection = BY_NAME,
 ) -> ReplayStats:
     stats = ReplayStats()
     limits = Limits(batch_chars=40)  # ten documents of these
     Replay(target, stats=stats, limits=limits, journal=journal, clock=target.clock, rate=rate).run(
-        archive_files([folder])
+        archive_files([folder], selection)
     )
     return stats
 
@@ -135,14 +142,15 @@ def test_a_file_that_was_changed_or_added_is_not_skipped(tmp_path: Path) -> None
 def test_a_file_that_could_not_be_read_is_tried_again(tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     folder.mkdir()
-    (folder / "a").symlink_to("b")
+    (folder / "a").symlink_to(tmp_path / "b")
+    following = FileSelection(follow_links=True)
     with Journal(tmp_path / "journal", JOB, resume=True) as journal:
-        assert replay(folder, FakeTarget(), journal=journal).unreadable == {"unreadable": 1}
-    (folder / "b").write_text("text")
+        assert replay(folder, FakeTarget(), journal=journal, selection=following).unreadable == {"unreadable": 1}
+    (tmp_path / "b").write_text("text")
     target = FakeTarget()
     with Journal(tmp_path / "journal", JOB, resume=True) as journal:
-        assert not replay(folder, target, journal=journal).unreadable
-    assert target.ids == ["a", "b"]
+        assert not replay(folder, target, journal=journal, selection=following).unreadable
+    assert target.ids == ["a"]
 
 
 def test_batches_are_bounded_and_their_documents_counted(tmp_path: Path) -> None:

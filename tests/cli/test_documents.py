@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,47 @@ def test_an_index_of_another_profile_is_refused(folder: Path, index: Path) -> No
     result = gate("check", folder, "--index", index, "--profile", "simhash")
     assert result.exit_code == 2
     assert "profile" in result.stderr
+
+
+def test_the_oldest_of_two_copies_is_the_original(folder: Path) -> None:
+    os.utime(folder / "new" / "c.txt", (1, 1))
+    assert [(v["document_id"], v["relation"]) for v in lines(gate("check", folder, "--json"))] == [
+        ("new/c.txt", "new"),
+        ("a.txt", "near"),
+        ("b.txt", "new"),
+    ]
+    by_name = lines(gate("check", folder, "--order", "name", "--json"))
+    assert [v["document_id"] for v in by_name if v["relation"] == "new"] == ["a.txt", "b.txt"]
+
+
+def test_links_are_shown_and_counted_and_are_no_documents(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text(f"{BREAD} marmalade")
+    (folder / "0.txt").symlink_to("a.txt")
+    (folder / "1.txt").symlink_to("../secret.txt")
+    os.link(folder / "b.txt", folder / "c.txt")
+    result = gate("check", folder)
+    rows = {row.split()[0]: row.split()[1:3] for row in result.stdout.splitlines()[1:-1]}
+    assert {name: rows[name] for name in ("0.txt", "1.txt", "c.txt")} == {
+        "0.txt": ["link", "a.txt"],
+        "1.txt": ["link", "../secret.txt"],
+        "c.txt": ["link", "b.txt"],
+    }
+    assert result.stdout.splitlines()[-1] == "3 documents: 2 new, 1 near; 3 links."
+    for_programs = gate("check", folder, "--json")
+    assert len(lines(for_programs)) == 3
+    assert [json.loads(line) for line in for_programs.stderr.splitlines()] == [
+        {"document_id": "c.txt", "link": "hard", "target": "b.txt"},
+        {"document_id": "0.txt", "link": "symbolic", "target": "a.txt"},
+        {"document_id": "1.txt", "link": "symbolic", "target": "../secret.txt"},
+    ]
+
+
+def test_hidden_files_are_counted_and_read_by_choice(folder: Path) -> None:
+    (folder / ".d.txt").write_text(LIGHTHOUSE)
+    assert gate("check", folder).stdout.splitlines()[-1] == "3 documents: 2 new, 1 near; 1 hidden."
+    assert gate("check", folder, "--hidden").stdout.splitlines()[-1] == "4 documents: 2 new, 1 exact, 1 near."
+
+
+def test_globs_choose_the_files_that_are_checked(folder: Path) -> None:
+    found = lines(gate("check", folder, "--include", "*.txt", "--exclude", "new", "--json"))
+    assert [v["document_id"] for v in found] == ["a.txt", "b.txt"]

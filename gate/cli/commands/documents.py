@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import verbose
+from gate.cli.commands.shared import file_selection, verbose
 from gate.cli.common import common
 
 
@@ -22,6 +22,7 @@ from gate.cli.common import common
 @click.option("--fail-on-similar", is_flag=True, help="Exit with 1 if any document is similar to a known one.")
 @click.option("--only-similar", is_flag=True, help="Show only the documents that are similar.")
 @click.option("--dry-run", is_flag=True, help="Judge each file against the index by itself, and add nothing to it.")
+@file_selection
 @verbose
 @common()
 def check(**arguments: Any) -> None:
@@ -36,7 +37,10 @@ def check(**arguments: Any) -> None:
     Every file is a document. Its id is its path relative to the folder, or the path as given where files or several
     folders are named. The files are compared with each other and, with --index, with everything that was checked in
     before; a file whose content has changed since is a revision of itself. Files that cannot be read are skipped and
-    summarised by reason (exit code 1). Hidden files are left out.
+    summarised by reason (exit code 1). Hidden files are left out, and counted.
+
+    The oldest file is judged first, by the time of its last change, so that the original is the oldest of its copies.
+    A symbolic link, and any further hard link of a file, is shown as a link and is no document.
     """
     from gate.cli.documents import check
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import field_names, verbose
+from gate.cli.commands.shared import field_names, file_selection, verbose
 from gate.cli.common import brokers, common
 
 
@@ -98,6 +98,7 @@ def run(**arguments: Any) -> None:
 )
 @click.option("--source", metavar="NAME", help="The source of documents that name none, for the metrics.")
 @field_names
+@file_selection
 @click.option(
     "--wait",
     metavar="SECONDS",
@@ -121,8 +122,9 @@ def replay(**arguments: Any) -> None:
 
     A file of text (UTF-8, or UTF-16 with a byte order mark) is a document. Its id is its path relative to the folder,
     or the path as given where several sources are named. In .jsonl and .ndjson files each line is an event, as `gate
-    run` takes them. Files may be compressed by gzip, bzip2, xz or zstd. Files come in the order of their names, folder
-    by folder. The time of a document is its own `checked_in_at`, or that of its file.
+    run` takes them. Files may be compressed by gzip, bzip2, xz or zstd. The time of a document is its own
+    `checked_in_at`, or that of its file. The oldest file comes first; a file of events is as old as its first event.
+    Hidden files are left out; a symbolic link, and any further hard link of a file, is no document. Both are counted.
 
     A replay may be stopped at any time, by force too: with --resume and the same sources it continues behind the last
     document that is known to be safe. Some may be sent twice then, which get the same verdict twice. Files and lines

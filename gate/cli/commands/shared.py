@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import click
 
+from gate.archive.files import FileSelection, Order
 from gate.cli.common import F
 
 
@@ -24,6 +26,50 @@ def field_names(command: F) -> F:
         click.option("--text-field", metavar="NAME", help="JSON Lines: the field that holds the text. Default: text."),
         click.option(
             "--id-field", metavar="NAME", help="JSON Lines: the field that holds the id. Default: document_id."
+        ),
+    ):
+        decorated = option(decorated)
+    typed: F = decorated
+    return typed
+
+
+def file_selection(command: F) -> F:
+    """Add the options that choose files of folders and their order; the command gets them as `selection`."""
+
+    @functools.wraps(command)
+    def with_selection(
+        *args: Any,
+        order: str,
+        hidden: bool,
+        follow_links: bool,
+        include: tuple[str, ...],
+        exclude: tuple[str, ...],
+        **kwargs: Any,
+    ) -> Any:
+        selection = FileSelection(
+            order=Order(order), hidden=hidden, follow_links=follow_links, include=include, exclude=exclude
+        )
+        return command(*args, selection=selection, **kwargs)
+
+    decorated: Any = with_selection
+    for option in (
+        click.option("--follow-links", is_flag=True, help="Read files outside of the folder that it has links to."),
+        click.option("--hidden", is_flag=True, help="Read hidden files and folders too."),
+        click.option(
+            "--exclude",
+            metavar="GLOB",
+            multiple=True,
+            help="Leave out files and folders whose name, or path in the folder if there is a / in GLOB, fits.",
+        ),
+        click.option(
+            "--include", metavar="GLOB", multiple=True, help="Read only files of folders that fit, as of --exclude."
+        ),
+        click.option(
+            "--order",
+            type=click.Choice([order.value for order in Order]),
+            default=Order.DATE.value,
+            show_default=True,
+            help="Oldest first, by name, or the paths as they are given. It decides which document was first.",
         ),
     ):
         decorated = option(decorated)
