@@ -73,7 +73,7 @@ def test_auto_is_json_where_the_stream_is_no_terminal(stream: io.StringIO) -> No
 
 
 WORKER_THAT_FAILS: tuple[str | Path, ...] = (
-    Path(__file__).parent / "supervisor" / "fake_workers.py",
+    Path(__file__).parent / "support" / "fake_workers.py",
     "crashes",
     "--workers",
     "1",

@@ -23,7 +23,7 @@ from gate.supervisor import RESTART_JITTER, RestartPolicy
 
 pytestmark = pytest.mark.slow
 
-FAKE_WORKERS = Path(__file__).parent / "supervisor" / "fake_workers.py"
+FAKE_WORKERS = Path(__file__).parent / "support" / "fake_workers.py"
 CANARY = "the quick canary of a document"
 TIMEOUT_SECONDS = 60.0
 
