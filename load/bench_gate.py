@@ -34,7 +34,7 @@ BANDS = ((0.9, 1.01, "J >= .9"), (0.8, 0.9, ".8 - .9"), (0.7, 0.8, ".7 - .8"))
 _WORD = re.compile(r"\w+")
 
 
-class BenchmarkedGate(Protocol):
+class Stream(Protocol):
     def take(self, documents: Sequence[PlantedDocument]) -> list[bool]:
         """Which of the documents are like an earlier one; the others are let in."""
 
@@ -162,7 +162,7 @@ def shingles(text: str) -> list[str]:
     return [" ".join(three) for three in zip(words, words[1:], words[2:])]
 
 
-def contenders_of(folder: Path) -> dict[str, Callable[[], BenchmarkedGate]]:
+def contenders_of(folder: Path) -> dict[str, Callable[[], Stream]]:
     return {
         "simhash profile": lambda: GateContender("simhash"),
         "standard profile": lambda: GateContender("standard"),
@@ -176,7 +176,7 @@ def contenders_of(folder: Path) -> dict[str, Callable[[], BenchmarkedGate]]:
     }
 
 
-def feeding(stream: BenchmarkedGate, slices: Sequence[Sequence[PlantedDocument]], flags: list[bool]) -> Step:
+def feeding(stream: Stream, slices: Sequence[Sequence[PlantedDocument]], flags: list[bool]) -> Step:
     def step(number: int) -> int:
         flags.extend(stream.take(slices[number]))
         return len(slices[number])
@@ -201,7 +201,7 @@ def corpus(seed: int, count: int) -> Iterator[list[PlantedDocument]]:
         yield batch
 
 
-def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> BenchmarkedGate:
+def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Stream:
     """What is left when all documents went through."""
     make = contenders_of(Path("-"))[name]
     for batch in corpus(seed + 1, BATCH):
@@ -213,7 +213,7 @@ def weigh(mark: Callable[[], None], name: str, count: int, seed: int) -> Benchma
     return stream
 
 
-def parts(stream: BenchmarkedGate) -> dict[str, int]:
+def parts(stream: Stream) -> dict[str, int]:
     """What a gate says of its index."""
     return stream.gate.info() if isinstance(stream, GateContender) else {}
 
@@ -259,9 +259,9 @@ def add_memory(report: BenchmarkReport, chosen: Sequence[str], count: int, seed:
         size, info = measure_memory(weigh, name, count, seed, describe=parts)
         rows.append({"contender": name, "bytes": size / count})
         if info:
-            sizes = {part.removeprefix("bytes_"): size for part, size in info.items() if part.startswith("bytes_")}
+            sizes = {part.removeprefix("bytes_"): told for part, told in info.items() if part.startswith("bytes_")}
             row = {"contender": name, "let in": info["tickets"] / count}
-            ours.append(row | {part: size / count for part, size in (sizes | {"sum": sum(sizes.values())}).items()})
+            ours.append(row | {part: told / count for part, told in (sizes | {"sum": sum(sizes.values())}).items()})
     report.add(f"bytes a document, {count:,} documents", rows)
     report.add("bytes a document by part, as the index counts them", ours)
 

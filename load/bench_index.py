@@ -46,7 +46,7 @@ def near(fingerprints: U64, bits: int, rng: np.random.Generator) -> U64:
     return turned
 
 
-class GateIndex:
+class FingerprintIndex:
     """The memory store and the reader that a claim uses; entry number i + 1 is fingerprint i."""
 
     def __init__(self, fingerprints: U64 | None = None) -> None:
@@ -113,7 +113,7 @@ def queries(stored: U64, k: int, number: int) -> U64:
     return np.concatenate([old, rng.integers(0, 1 << 64, BATCH - planted, dtype=np.uint64)])
 
 
-def asking(index: GateIndex | Faiss, stored: U64, k: int, *, rounds: int, batches: int = 1) -> Step:
+def asking(index: FingerprintIndex | Faiss, stored: U64, k: int, *, rounds: int, batches: int = 1) -> Step:
     """Queries are made before the clock runs, and both indexes get the same ones."""
     asked = [[queries(stored, k, number * batches + batch) for batch in range(batches)] for number in range(rounds + 1)]
 
@@ -140,7 +140,7 @@ def asking_gaoya(peer: Gaoya, count: int, *, rounds: int, batches: int) -> Step:
     return step
 
 
-def growing(ours: GateIndex, peer: Gaoya, *, rounds: int, batches: int) -> list[Contender]:
+def growing(ours: FingerprintIndex, peer: Gaoya, *, rounds: int, batches: int) -> list[Contender]:
     """A query and an insert of each new document: ours by the batch, gaoya by the document."""
     size = batches * BATCH
     prints = random_fingerprints((rounds + 1) * size, 10).reshape(rounds + 1, batches, BATCH)
@@ -162,11 +162,11 @@ def growing(ours: GateIndex, peer: Gaoya, *, rounds: int, batches: int) -> list[
     return [Contender("ours", our_step), Contender("gaoya", gaoya_step)]
 
 
-def weigh_ours(mark: Callable[[], None], count: int) -> GateIndex:
+def weigh_ours(mark: Callable[[], None], count: int) -> FingerprintIndex:
     fingerprints = random_fingerprints(count, 1)
-    GateIndex(fingerprints[:BATCH]).query(fingerprints[:BATCH], 3)
+    FingerprintIndex(fingerprints[:BATCH]).query(fingerprints[:BATCH], 3)
     mark()
-    return GateIndex(fingerprints)
+    return FingerprintIndex(fingerprints)
 
 
 def weigh_gaoya(mark: Callable[[], None], count: int, blocks: int) -> Gaoya:
@@ -175,11 +175,11 @@ def weigh_gaoya(mark: Callable[[], None], count: int, blocks: int) -> Gaoya:
     return Gaoya(count, blocks)
 
 
-def check(ours: GateIndex, peer: Faiss, stored: U64) -> None:
+def check(ours: FingerprintIndex, peer: Faiss, stored: U64) -> None:
     """The same answers from both, so that the times compare equal work."""
     for k in (3, 8, 12):
-        queried = queries(stored, k, 10**6)[::8]
-        if ours.query(queried, k) != peer.query(queried, k):
+        asked = queries(stored, k, 10**6)[::8]
+        if ours.query(asked, k) != peer.query(asked, k):
             raise SystemExit(f"answers differ at k = {k}: a benchmark of unequal work says nothing")
 
 
@@ -193,11 +193,9 @@ def check_gaoya(blocks: int) -> None:
     lefts, rights = ([" ".join(map(word, row)) for row in side.tolist()] for side in (texts, changed))
     for number, text in enumerate(lefts):
         peer.insert_document(number, text)
-    stored, queried = (
-        np.array([peer.index.doc2signature(text) for text in side], np.uint64) for side in (lefts, rights)
-    )
+    stored, asked = (np.array([peer.index.doc2signature(text) for text in side], np.uint64) for side in (lefts, rights))
     theirs = {(place, number + 1) for place, text in enumerate(rights) for number in peer.query(text)}
-    if GateIndex(stored).query(queried, 3) != theirs:
+    if FingerprintIndex(stored).query(asked, 3) != theirs:
         raise SystemExit(f"answers differ from gaoya's with {blocks} blocks: a benchmark of unequal work says nothing")
 
 
@@ -205,7 +203,7 @@ def run(*, count: int, rounds: int, clock: str) -> BenchmarkReport:
     report = BenchmarkReport("index", {"n": count, "batch": BATCH, "rounds": rounds, "clock": clock})
     targets: list[dict[str, Any]] = []
     stored = random_fingerprints(count, 1)
-    ours, flat, small = GateIndex(stored), Faiss(stored), GateIndex(stored[: count // 10])
+    ours, flat, small = FingerprintIndex(stored), Faiss(stored), FingerprintIndex(stored[: count // 10])
     check(ours, flat, stored)
     for blocks in (5, 6):
         check_gaoya(blocks)

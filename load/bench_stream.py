@@ -55,7 +55,7 @@ CONTENDERS = (
 
 
 @dataclass(slots=True)
-class StreamThroughput:
+class StreamMeasurement:
     documents_per_second: float
     cpu_microseconds: float
     stages: dict[str, float]
@@ -102,7 +102,7 @@ class StreamBenchmark:
             process.terminate()
             process.wait(30)
 
-    def throughput(self, contender: StreamContender) -> StreamThroughput:
+    def throughput(self, contender: StreamContender) -> StreamMeasurement:
         gate = self.create_gate("throughput")
         gate.send(self.documents)
         count = len(self.documents)
@@ -113,7 +113,7 @@ class StreamBenchmark:
             stages = _stages(worker.metrics(), count) if worker is not None else {}
         first = min(record.timestamp for record in found)
         last = max(record.timestamp for record in found)
-        return StreamThroughput(count / max((last - first) / 1000, 1e-3), 1e6 * cpu / count, stages)
+        return StreamMeasurement(count / max((last - first) / 1000, 1e-3), 1e6 * cpu / count, stages)
 
     def latency(self, contender: StreamContender, rate: float, seconds: float) -> list[float]:
         """Milliseconds from when a document was due to when its answer was read."""
@@ -170,7 +170,7 @@ def _stages(metrics: str, documents: int) -> dict[str, float]:
 
 
 def measure_throughput(benchmark: StreamBenchmark, rounds: int, report: BenchmarkReport) -> dict[str, float]:
-    found: dict[str, list[StreamThroughput]] = {one.name: [] for one in CONTENDERS}
+    found: dict[str, list[StreamMeasurement]] = {one.name: [] for one in CONTENDERS}
     for number in range(rounds):
         in_turn = CONTENDERS[number % len(CONTENDERS) :] + CONTENDERS[: number % len(CONTENDERS)]
         for contender in in_turn:

@@ -34,7 +34,7 @@ class Kind(StrEnum):
     PART = "part"  # a run of the original's words
 
 
-class WordEdit(StrEnum):
+class TokenEdit(StrEnum):
     REPLACE = "replace"
     INSERT = "insert"
     DELETE = "delete"
@@ -129,7 +129,7 @@ class SyntheticCorpus:
 
 
 def edit_tokens(
-    tokens: Tokens, share: float, rng: np.random.Generator, kinds: Sequence[WordEdit] = tuple(WordEdit)
+    tokens: Tokens, share: float, rng: np.random.Generator, kinds: Sequence[TokenEdit] = tuple(TokenEdit)
 ) -> Tokens:
     """A copy in which about `share` of the words were edited, at least one, by an even mix of the kinds."""
     total = max(1, round(share * len(tokens)))
@@ -138,12 +138,12 @@ def edit_tokens(
         if count <= 0:
             continue
         at = rng.choice(len(tokens), count, replace=False)
-        if kind is WordEdit.REPLACE:
+        if kind is TokenEdit.REPLACE:
             tokens = tokens.copy()
             tokens[at] += _other(tokens[at], rng)
-        elif kind is WordEdit.INSERT:
+        elif kind is TokenEdit.INSERT:
             tokens = np.insert(tokens, at, rng.integers(0, VOCABULARY, count))
-        elif kind is WordEdit.DELETE:
+        elif kind is TokenEdit.DELETE:
             tokens = np.delete(tokens, at)
         else:
             moved = tokens[at]

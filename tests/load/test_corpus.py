@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from load.corpus import VOCABULARY, Kind, Recipe, SyntheticCorpus, WordEdit, cut_part, edit_tokens, jaccard
+from load.corpus import VOCABULARY, Kind, Recipe, SyntheticCorpus, TokenEdit, cut_part, edit_tokens, jaccard
 
 pytestmark = pytest.mark.slow
 
@@ -78,21 +78,21 @@ def test_a_document_has_sentences_and_paragraphs_and_about_the_size_asked_for() 
 
 
 @pytest.mark.parametrize(
-    ("kind", "change"), [(WordEdit.REPLACE, 0), (WordEdit.INSERT, 5), (WordEdit.DELETE, -5), (WordEdit.MOVE, 0)]
+    ("kind", "change"), [(TokenEdit.REPLACE, 0), (TokenEdit.INSERT, 5), (TokenEdit.DELETE, -5), (TokenEdit.MOVE, 0)]
 )
-def test_an_edit_changes_the_words_it_says(kind: WordEdit, change: int) -> None:
+def test_an_edit_changes_the_words_it_says(kind: TokenEdit, change: int) -> None:
     tokens = np.arange(100, dtype=np.int64)
     edited = edit_tokens(tokens, 0.05, np.random.default_rng(1), (kind,))
     assert len(edited) == 100 + change
     # A moved word breaks five shingles of 98, three where it was and two where it goes: 73 of 123 are left.
     assert 73 / 123 <= jaccard(tokens, edited) < 1.0
-    if kind is WordEdit.MOVE:
+    if kind is TokenEdit.MOVE:
         assert sorted(edited.tolist()) == tokens.tolist()
 
 
 def test_a_replaced_word_keeps_its_form_and_is_another_word() -> None:
     tokens = np.full(50, 2 * VOCABULARY + VOCABULARY - 1, dtype=np.int64)
-    edited = edit_tokens(tokens, 1.0, np.random.default_rng(1), (WordEdit.REPLACE,))
+    edited = edit_tokens(tokens, 1.0, np.random.default_rng(1), (TokenEdit.REPLACE,))
     changed = edited != tokens
     assert changed.sum() == 49
     assert (edited // VOCABULARY == 2).all()
