@@ -1,7 +1,9 @@
 """The documents that describe messages and topics to others: a JSON Schema of each message, and an AsyncAPI document.
 
 They are made from the code: fields, bounds and descriptions from `gate.model` and `gate.wire`, topics and headers from
-`gate.stream`. The schemas of incoming messages accept what `decode_event` accepts. What a JSON Schema cannot say:
+`gate.stream`. The schemas of incoming messages accept what the gate judges: what `decode_event` accepts, but for a
+`content_uri` that is no local file: URI. That one is refused, with a dead letter, when its content is read
+(`gate.stream.content`). What a JSON Schema cannot say:
 
 - a text has at most limits.max_document_chars characters, which is a setting;
 - a string holds no half of a surrogate pair, and JSON no depth that exhausts the decoder;
@@ -20,7 +22,7 @@ import msgspec
 from gate.config.stream import TOPICS
 from gate.stream.records import CLOUD_EVENT_HEADERS, ORIGINAL_PREFIX, TRACE_HEADERS
 from gate.stream.settings import KafkaSettings
-from gate.wire import SCHEMA_VERSION, CheckInEvent, DeadLetter, DeleteEvent, VerdictEvent
+from gate.wire import SCHEMA_VERSION, CheckInEvent, DeadLetter, DeleteEvent, Origin, VerdictEvent
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ASYNCAPI = "asyncapi"
@@ -175,6 +177,12 @@ CHANNELS: dict[str, tuple[str, tuple[str, ...]]] = {  # by the field of `Topics`
 }
 
 
+HEADER_DESCRIPTIONS = {
+    "ce_specversion": "Version of the CloudEvents specification.",
+    "content-type": "Media type of the value.",
+}
+
+
 def _channel(channel: str, kafka: KafkaSettings) -> dict[str, Any]:
     [setting] = [setting for setting, field in TOPICS.items() if field == channel]
     purpose, messages = CHANNELS[channel]
@@ -194,6 +202,7 @@ def _channel(channel: str, kafka: KafkaSettings) -> dict[str, Any]:
 
 def _messages() -> dict[str, Any]:
     own_key = "Any; one that is the document id keeps the events of a document in order."
+    [verdict], [letter] = EXAMPLES["verdict"], EXAMPLES["dead_letter"]
     return {
         "check_in": _message("check_in", key=own_key),
         "delete": _message("delete", key=own_key),
@@ -201,15 +210,18 @@ def _messages() -> dict[str, Any]:
             "title": "Tombstone",
             "summary": "A record without a value deletes the document that its key names, as compaction does.",
             "payload": {"type": "null"},
+            "examples": [{"payload": None}],
             "bindings": _key("Id of the document, in UTF-8; at most 1024 characters."),
         },
         "verdict": _message(
             "verdict",
             key="Id of the document.",
             headers={
-                "ce_id": _header("The verdict_id."),
+                "ce_id": _header("The verdict_id.", example=verdict["verdict_id"]),
                 "ce_type": _header("Type of the event.", const="gate.verdict"),
-                "ce_source": _header("The profile.", pattern="^/gate/[^/]+@[0-9]+$"),
+                "ce_source": _header(
+                    "The profile.", example=f"/gate/{verdict['profile']}", pattern="^/gate/[^/]+@[0-9]+$"
+                ),
             },
             carried={name: _header("As in the check-in, where it has one.") for name in TRACE_HEADERS},
         ),
@@ -217,10 +229,12 @@ def _messages() -> dict[str, Any]:
             "dead_letter",
             key="That of the message.",
             headers={
-                "ce_id": _header("Where the message was read: topic[partition]@offset."),
+                "ce_id": _header(
+                    "Where the message was read: topic[partition]@offset.", example=str(Origin(**letter["origin"]))
+                ),
                 "ce_type": _header("Type of the event.", const="gate.dead_letter"),
                 "ce_source": _header("The gate.", const="/gate"),
-                "gate_reason": _header("The reason, as in the value."),
+                "gate_reason": _header("The reason, as in the value.", example=letter["reason"]),
             },
             others="Those of the message; one that the dead letter needs itself has the prefix " + ORIGINAL_PREFIX,
         ),
@@ -228,6 +242,7 @@ def _messages() -> dict[str, Any]:
             "title": "Routed check-in",
             "summary": "The check-in as it came: its key, value and headers.",
             "payload": _payload("check_in"),
+            "examples": [{"payload": example} for example in EXAMPLES["check_in"]],
             "bindings": _key("That of the check-in."),
         },
     }
@@ -242,19 +257,25 @@ def _message(
     others: str = "",
 ) -> dict[str, Any]:
     title, message = MESSAGES[name]
+    examples: list[dict[str, Any]] = [{"payload": example} for example in EXAMPLES[name]]
     described: dict[str, Any] = {
         "name": name,
         "title": title,
         "summary": inspect.cleandoc(message.__doc__).partition("\n")[0],
         "payload": _payload(name),
+        "examples": examples,
         "bindings": _key(key),
     }
     if headers is not None:
-        shared = {header: _header("", const=value.decode()) for header, value in CLOUD_EVENT_HEADERS}
+        constants = {header: value.decode() for header, value in CLOUD_EVENT_HEADERS}
+        shared = {header: _header(HEADER_DESCRIPTIONS[header], const=value) for header, value in constants.items()}
+        always = shared | headers
+        values = {header: facts.get("const") or facts["examples"][0] for header, facts in always.items()}
+        described["examples"] = [{"headers": values, **example} for example in examples]
         described["headers"] = {
             "type": "object",
-            "properties": shared | headers | (carried or {}),
-            "required": [*shared, *headers],
+            "properties": always | (carried or {}),
+            "required": list(always),
             "additionalProperties": {"type": "string", "description": others} if others else False,
         }
     return described
@@ -268,5 +289,5 @@ def _key(description: str) -> dict[str, Any]:
     return {"kafka": {"key": {"type": "string", "description": description}, "bindingVersion": KAFKA_BINDING}}
 
 
-def _header(description: str, **more: str) -> dict[str, Any]:
-    return {"type": "string", **({"description": description} if description else {}), **more}
+def _header(description: str, *, example: str | None = None, **more: str) -> dict[str, Any]:
+    return {"type": "string", "description": description, **({"examples": [example]} if example else {}), **more}

@@ -24,6 +24,7 @@ from gate.stream.content import read_content
 from gate.stream.records import dead_letter_record, decode_record, verdict_records
 from gate.stream.settings import KafkaSettings, Topics
 from gate.wire import CheckInEvent, Origin, RejectedMessage, VerdictEvent, decode_event, encode
+from tests.stream.fake_records import FakeRecord
 
 FOLDER = Path(__file__).parent.parent / "schemas"
 NOWHERE = Path("/nonexistent")
@@ -168,6 +169,21 @@ def test_the_schemas_accept_an_event_if_the_gate_does(event: dict[str, Any]) -> 
     assert schema_accepts(event) == gate_accepts(event)
 
 
+@pytest.mark.parametrize("uri", ["", "http://a", "http://example.org/a.txt"])
+def test_a_content_uri_of_no_file_passes_the_decoder_and_is_dead_lettered(uri: str, tmp_path: Path) -> None:
+    """`decode_event` alone looks at no URI, so it accepts more than the schema; `decode_record` does not."""
+    event = {"document_id": "a", "content_uri": uri}
+    raw = json.dumps(event).encode()
+    assert isinstance(decode_event(raw, limits=Limits()), CheckInEvent)
+    assert not schema_accepts(event)
+    record = consumed(raw)
+    rejected = decode_record(record, limits=Limits(), content_root=tmp_path)
+    assert isinstance(rejected, RejectedMessage)
+    letter = json.loads(dead_letter_record(record, rejected, ROUTED).value or b"")
+    assert (letter["reason"], letter["document_id"]) == ("bad_field", "a")
+    assert letter["message"].startswith("gate.check-ins[0]@1024: field `content_uri`: ")
+
+
 @pytest.mark.parametrize("event", [None, 7, "text", [], [{"document_id": "a", "text": "t"}]])
 def test_neither_the_schemas_nor_the_gate_accept_what_is_no_object(event: Any) -> None:
     assert not schema_accepts(event)
@@ -265,11 +281,8 @@ def test_a_time_without_a_zone_is_no_time_that_the_gate_writes() -> None:
 # The topics
 
 
-class FakeRecord:
-    """A consumed record, with the fields that are used."""
-
-    topic, partition, offset, timestamp = "gate.check-ins", 0, 1024, 1_700_000_000_000
-    key = b"any"
+def consumed(value: bytes | None) -> FakeRecord:
+    """A record of the check-ins topic, with headers that the gate carries and headers that it sets itself."""
     headers = (
         ("traceparent", b"00-1-2-03"),
         ("tracestate", b"a=b"),
@@ -277,10 +290,7 @@ class FakeRecord:
         ("ce_id", b"e"),
         ("own", b"f"),
     )
-
-    def __init__(self, value: bytes | None) -> None:
-        self.value = value
-        self.serialized_value_size = len(value or b"")
+    return FakeRecord(1024, value, key=b"any", topic="gate.check-ins", headers=headers)
 
 
 ROUTED = Topics(accepted="accepted", quarantine="quarantine")
@@ -333,6 +343,25 @@ def test_every_channel_has_an_operation_and_every_message_a_channel() -> None:
     assert messages == set(document["components"]["messages"])
 
 
+def test_every_header_of_the_asyncapi_document_is_described() -> None:
+    for name, facts in asyncapi()["components"]["messages"].items():
+        for header, described in facts.get("headers", {}).get("properties", {}).items():
+            assert described.get("description"), f"{name}: {header}"
+
+
+def test_every_message_of_the_asyncapi_document_has_examples_that_are_valid() -> None:
+    for name, facts in asyncapi()["components"]["messages"].items():
+        assert facts["examples"], name
+        for example in facts["examples"]:
+            payload = facts["payload"]
+            if "schema" in payload:
+                payload = documents()[payload["schema"]["$ref"].removeprefix("./")]
+            Draft202012Validator(payload).validate(example["payload"])
+            assert ("headers" in example) == ("headers" in facts)
+            if "headers" in facts:
+                Draft202012Validator(facts["headers"]).validate(example["headers"])
+
+
 def assert_described(message: str, headers: list[tuple[str, bytes]], value: bytes | None) -> None:
     """Whether the headers and the value of a record are those that the AsyncAPI document describes."""
     facts = asyncapi()["components"]["messages"][message]
@@ -344,7 +373,7 @@ def assert_described(message: str, headers: list[tuple[str, bytes]], value: byte
 def test_a_verdict_record_has_the_key_the_headers_and_the_value_that_are_described() -> None:
     event = CheckInEvent(document_id="a", text=LIGHTHOUSE, source="mail", title="The Lighthouse")
     [verdict] = Gate().check_in([event.check_in()])
-    record = FakeRecord(encode(event))
+    record = consumed(encode(event))
     [answer, routed] = verdict_records(record, event, verdict, ROUTED)
     assert_described("verdict", answer.headers, answer.value)
     described = asyncapi()["components"]["messages"]["verdict"]["headers"]
@@ -358,7 +387,7 @@ def test_a_verdict_record_has_the_key_the_headers_and_the_value_that_are_describ
 
 
 def test_a_dead_letter_record_has_the_key_the_headers_and_the_value_that_are_described() -> None:
-    record = FakeRecord(b'{"text": "t"}')
+    record = consumed(b'{"text": "t"}')
     rejected = decode_record(record, limits=Limits())
     assert isinstance(rejected, RejectedMessage)
     letter = dead_letter_record(record, rejected, ROUTED)
@@ -370,7 +399,7 @@ def test_a_dead_letter_record_has_the_key_the_headers_and_the_value_that_are_des
 
 
 def test_a_tombstone_deletes_what_its_key_names_as_described() -> None:
-    decoded = decode_record(FakeRecord(None), limits=Limits())
+    decoded = decode_record(consumed(None), limits=Limits())
     assert not isinstance(decoded, RejectedMessage)
     assert DELETE.is_valid(msgspec.to_builtins(decoded.event))
     assert decoded.event.document_id == "any"
