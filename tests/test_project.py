@@ -93,3 +93,61 @@ def test_ci_tests_every_python_that_the_package_says_it_supports() -> None:
     assert [f"3.{minor}" for minor in supported] == TESTED_PYTHONS
     strategy = msgspec.yaml.decode((ROOT / ".github/workflows/ci.yml").read_bytes())["jobs"]["check"]["strategy"]
     assert strategy["matrix"]["python"] == TESTED_PYTHONS
+
+
+# Targets of make
+
+
+def make_rules(makefile: str) -> set[str]:
+    """The targets that have a rule: prerequisites or a recipe."""
+    rules = re.findall(r"^([\w./-]+(?: [\w./-]+)*):(?!=)", makefile, re.MULTILINE)
+    return {target for targets in rules for target in targets.split()} - {".PHONY"}
+
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+PHONY = re.findall(r"^\.PHONY: *(.*)$", MAKEFILE, re.MULTILINE)
+CALLED = {step["run"].split()[1] for workflow in WORKFLOWS for step in steps(workflow) if "run" in step}
+
+
+def test_a_phony_target_without_a_rule_is_no_rule() -> None:
+    assert make_rules(".PHONY: dist\nBIN := x\ncheck: venv\n\ttrue\na b:\n") == {"check", "a", "b"}
+
+
+@pytest.mark.parametrize("target", sorted({name for line in PHONY for name in line.split()}))
+def test_every_phony_target_has_a_rule(target: str) -> None:
+    assert target in make_rules(MAKEFILE), f"Makefile: .PHONY names {target}, and no rule makes it"
+
+
+@pytest.mark.parametrize("target", sorted(CALLED))
+def test_every_target_that_a_workflow_calls_has_a_rule(target: str) -> None:
+    assert target in make_rules(MAKEFILE), f"a workflow calls `make {target}`, and no rule makes it"
+
+
+def test_every_target_without_a_file_of_its_name_is_phony() -> None:
+    """Or make would not run the recipe once such a file or folder is there, as docs/ and schemas/ are."""
+    names = {name for line in PHONY for name in line.split()}
+    assert {target for target in make_rules(MAKEFILE) if re.fullmatch("[a-z]+", target)} == names
+
+
+# Forms
+
+
+FORMS = sorted(path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.stem)
+def test_an_issue_form_has_a_name_a_description_and_labelled_fields(form: Path) -> None:
+    content = msgspec.yaml.decode(form.read_bytes())
+    assert content["name"]
+    assert content["description"]
+    fields = [field for field in content["body"] if field["type"] != "markdown"]
+    assert fields
+    for field in fields:
+        assert field["attributes"]["label"]
+    names = [field["id"] for field in fields]
+    assert len(set(names)) == len(names)
+
+
+def test_the_choice_of_issue_forms_and_the_hooks_are_valid_yaml() -> None:
+    assert isinstance(msgspec.yaml.decode((ROOT / ".github/ISSUE_TEMPLATE/config.yml").read_bytes()), dict)
+    assert msgspec.yaml.decode((ROOT / ".pre-commit-config.yaml").read_bytes())["repos"]
