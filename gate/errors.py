@@ -34,6 +34,7 @@ Reason = Literal[
     "not_json_lines",
     "other_profile",
     "too_large",
+    "too_large_to_answer",
     "too_large_to_route",
     "unreadable",
     "unreadable_content",

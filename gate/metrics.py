@@ -114,6 +114,10 @@ class WorkerMetrics:
         self._degraded = counter(
             "degraded_verdicts", "Verdicts that hit a limit or passed unchecked, once per reason.", "reason"
         )
+        self._trace_headers = counter(
+            "trace_headers_dropped",
+            "Trace headers of check-ins that their verdicts do not carry on, because they are too large.",
+        )
         self._dead_letters = counter(
             "dead_letters", "Records that could not be processed, sent to the dead-letter topic.", "reason"
         )
@@ -265,6 +269,9 @@ class WorkerMetrics:
 
     def record_stage(self, stage: Stage, seconds: float) -> None:
         self._stage.labels(stage).observe(seconds)
+
+    def record_trace_headers_dropped(self, number: int) -> None:
+        self._trace_headers.inc(number)
 
     def record_dead_letters(self, reasons: Sequence[str]) -> None:
         """Count records that cannot be processed. `reasons` holds the code of the error of each."""

@@ -169,6 +169,9 @@ class VerdictEvent(Verdict, frozen=True, kw_only=True, gc=False):
         return cls(**fields, origin=origin, checked_in_at=checked_in_at, judged_at=judged_at)
 
 
+Omission = Literal["original", "headers", "key", "document_id"]
+
+
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     """A message that cannot be judged, the reason, and where it was read.
 
@@ -209,6 +212,13 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     original_base64: Annotated[bytes | UnsetType, Meta(description="The message in base64, where it is not UTF-8.")] = (
         UNSET
     )
+    omitted: Annotated[
+        tuple[Omission, ...] | UnsetType,
+        Meta(
+            description="What of the record was left out so that the dead letter fits in its topic. Left out itself "
+            "where nothing was."
+        ),
+    ] = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +251,9 @@ class RejectedMessage:
             raw=raw,
         )
 
-    def dead_letter(self, *, at: datetime | None = None, keep_original: bool = False) -> DeadLetter:
+    def dead_letter(
+        self, *, at: datetime | None = None, keep_original: bool = False, omitted: tuple[Omission, ...] = ()
+    ) -> DeadLetter:
         original: str | UnsetType = UNSET
         original_base64: bytes | UnsetType = UNSET
         if keep_original and self.raw is not None:
@@ -253,12 +265,13 @@ class RejectedMessage:
             reason=self.error.code,
             message=str(self.error),
             origin=self.origin,
-            document_id=self.document_id,
+            document_id=None if "document_id" in omitted else self.document_id,
             sha256=self.sha256,
             size_bytes=self.size_bytes,
             dead_lettered_at=at,
             original=original,
             original_base64=original_base64,
+            omitted=omitted or UNSET,
         )
 
 

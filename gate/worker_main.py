@@ -67,6 +67,7 @@ async def work(settings: Settings, context: WorkerContext) -> None:
         topics=settings.kafka.topics,
         on_index_unavailable=settings.worker.on_index_unavailable,
         content_root=settings.content_root,
+        trace_header_bytes=settings.worker.trace_header_bytes,
         metrics=context.metrics,
     )
     worker = Worker(

@@ -21,7 +21,7 @@ from gate.errors import REASONS, BadDocument
 from gate.limits import Limits
 from gate.schemas import MESSAGES, asyncapi, documents, schemas
 from gate.stream.content import read_content
-from gate.stream.records import dead_letter_record, decode_record, verdict_records
+from gate.stream.records import dead_letter_record, decode_record, trace_headers, verdict_records
 from gate.stream.settings import KafkaSettings, Topics
 from gate.wire import CheckInEvent, Origin, RejectedMessage, VerdictEvent, decode_event, encode
 from tests.stream.fake_records import FakeRecord
@@ -74,7 +74,7 @@ def test_the_examples_of_a_schema_are_valid_and_whole(name: str) -> None:
         validator(name).validate(example)
         if name in ("verdict.json", "dead_letter.json"):
             [kind] = [kind for title, kind in MESSAGES.values() if title == schema["title"]]
-            left_out = {"original_base64"}
+            left_out = {"original_base64", "omitted"}
             assert set(example) == set(kind.__struct_fields__) - left_out
             assert json.loads(encode(msgspec.convert(example, kind))) == example
 
@@ -374,7 +374,7 @@ def test_a_verdict_record_has_the_key_the_headers_and_the_value_that_are_describ
     event = CheckInEvent(document_id="a", text=LIGHTHOUSE, source="mail", title="The Lighthouse")
     [verdict] = Gate().check_in([event.check_in()])
     record = consumed(encode(event))
-    [answer, routed] = verdict_records(record, event, verdict, ROUTED)
+    [answer, routed] = verdict_records(record, event, verdict, ROUTED, trace=trace_headers(record, 1000)[0])
     assert_described("verdict", answer.headers, answer.value)
     described = asyncapi()["components"]["messages"]["verdict"]["headers"]
     assert {name for name, _ in answer.headers} == set(described["properties"])

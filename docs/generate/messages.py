@@ -63,6 +63,7 @@ REASONS: dict[str, str] = {
     "other_profile": "a verdict that an index is rebuilt from was given under another profile",
     "too_large": "the document or the record is larger than the limits allow",
     "too_large_for_topic": "a document of an archive is larger than a record of the topic may be",
+    "too_large_to_answer": "a document was judged, but its verdict is too large for the verdict topic",
     "too_large_to_route": "a document was judged, but its record is too large for the accepted or quarantine topic",
     "unreadable": "a file of an archive cannot be read",
     "unreadable_content": "the file behind `content_uri` cannot be read, or lies outside of `content_root`",

@@ -56,6 +56,7 @@ WORKER: dict[str, Any] = {
     "delivery": DeliveryGuarantee,
     "on_index_unavailable": OnIndexUnavailable,
     "batch_bytes": Bytes,
+    "trace_header_bytes": Bytes,
     "drain_seconds": Seconds,
 }
 SERVER: dict[str, Any] = {

@@ -10,16 +10,18 @@ Threads hand stages on without a lock, and judging can be retried. Which batches
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiokafka import TopicPartition
 
 from gate.model import Verdict
 from gate.pipeline import Deletes, SignedBatch, chunked
-from gate.stream.records import OutgoingRecord, Record
+from gate.stream.records import OutgoingRecord, Record, size_bytes
 from gate.wire import DecodedMessage, RejectedMessage
 
 PolledRecords = Mapping[TopicPartition, Sequence[Record]]  # as a consumer returns them
+
+Refusals = Mapping[int, Mapping[str, int]]  # by offset and topic, how many answers to a record were too large
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +32,10 @@ class PartitionSlice:
     partition: TopicPartition
     epoch: int  # of the partition, when the records were polled
     positions: range  # of the records in the batch
+    offsets: tuple[int, ...]  # of the records; some between may be missing
+    start_offset: int  # where the slice before it ends: no record lies between
     next_offset: int  # where to resume once they are answered
-    refused: frozenset[int] = frozenset()  # offsets whose earlier answer was too large for its topic
+    refused: Refusals = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,7 @@ class PartitionAnswers:
     checked_in_at: tuple[float | None, ...]  # Unix seconds, for each verdict
     arrived_at: float
     reasons: tuple[str, ...]  # one for each dead letter
+    unanswered: frozenset[int] = frozenset()  # offsets of deletes that were carried out: they have no answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +95,7 @@ def cut_polled(
 ) -> Iterator[dict[TopicPartition, list[Record]]]:
     """Cut polled records into pieces of at most so many records and bytes; a larger record is a piece of its own."""
     placed = ((partition, record) for partition, records in polled.items() for record in records)
-    for chunk in chunked(
-        placed, size=lambda pair: len(pair[1].value or b""), max_items=max_records, max_size=max_bytes
-    ):
+    for chunk in chunked(placed, size=lambda pair: size_bytes(pair[1]), max_items=max_records, max_size=max_bytes):
         piece: dict[TopicPartition, list[Record]] = {}
         for partition, record in chunk:
             piece.setdefault(partition, []).append(record)

@@ -56,7 +56,7 @@ async def send(sender: Sender, producer: Any, answers: Sequence[PartitionAnswers
     record is polled again; the refusal is raised like any other error, since the producer is of no use any more."""
     refusal = await sender.send(producer, answers)
     if refusal is not None:
-        sender.tracker.mark_refused(refusal.offsets)
+        sender.tracker.mark_refused(refusal.answers)
         raise refusal.error
 
 
@@ -119,6 +119,7 @@ class AtLeastOnce:
             self._request_commit(answers)
 
     def _request_commit(self, delivered: Sequence[PartitionAnswers]) -> None:
+        self._tracker.require_next(delivered)
         for answers in delivered:
             if self._tracker.is_current(answers.slice):
                 self._to_commit[answers.slice.partition] = answers.slice.next_offset
@@ -301,6 +302,7 @@ class ExactlyOnce:
                     continue
                 started = loop.time()
                 await send(sender, producer, current)
+                self._tracker.require_next(current)
                 sent = loop.time()
                 offsets = {state.partition: current[-1].slice.next_offset}
                 await with_timeout(producer.send_offsets_to_transaction(offsets, sender.kafka.group), seconds)

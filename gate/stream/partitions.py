@@ -11,12 +11,12 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError
 
-from gate.stream.batch import PartitionAnswers, PartitionSlice, Polled, PolledRecords
+from gate.stream.batch import PartitionAnswers, PartitionSlice, Polled, PolledRecords, Refusals
 from gate.stream.records import Record
 
 
@@ -28,7 +28,8 @@ class PartitionState:
     epoch: int
     paused: bool  # its records are not taken: with exactly-once delivery, until its producer has started
     resume_offset: int | None = None  # everything before it is delivered; None: nothing was polled yet
-    refused: frozenset[int] = frozenset()  # offsets whose answer was too large for its topic
+    polled_offset: int | None = None  # where the last slice of this epoch ends; None: there is none
+    refused: Refusals = field(default_factory=dict)
 
 
 class PartitionTracker:
@@ -70,6 +71,7 @@ class PartitionTracker:
         """Start a new epoch, at an offset or, without one, where everything before is delivered."""
         self._epochs += 1
         state.epoch = self._epochs
+        state.polled_offset = None
         if offset is not None:
             state.resume_offset = offset
         if state.resume_offset is not None:
@@ -77,12 +79,13 @@ class PartitionTracker:
                 consumer.seek(state.partition, state.resume_offset)
         self._changed.set()
 
-    def mark_refused(self, offsets: Mapping[TopicPartition, Collection[int]]) -> None:
-        """The answers to these records are too large for their topics. When the records are polled again, their slice
-        says so, and smaller answers are made."""
-        for partition, refused in offsets.items():
+    def mark_refused(self, answers: Iterable[tuple[TopicPartition, int, str]]) -> None:
+        """The answers to these records are too large for these topics: partition, offset and topic of each. When the
+        records are polled again, their slice says how often, and smaller answers are made each time."""
+        for partition, offset, topic in answers:
             if (state := self._states.get(partition)) is not None:
-                state.refused = state.refused.union(refused)
+                times = state.refused.get(offset, {})
+                state.refused = {**state.refused, offset: {**times, topic: times.get(topic, 0) + 1}}
 
     # Batches
 
@@ -116,14 +119,21 @@ class PartitionTracker:
             first = len(records)
             records += found
             state = self._states.get(partition)
+            start, end = found[0].offset, found[-1].offset + 1
+            if state is not None and state.epoch == epochs[partition]:
+                ends = (state.polled_offset, state.resume_offset)
+                start = next((offset for offset in ends if offset is not None), start)
+                state.polled_offset = end
             slices.append(
                 PartitionSlice(
                     batch=self._batches,
                     partition=partition,
                     epoch=epochs[partition],
                     positions=range(first, len(records)),
-                    next_offset=found[-1].offset + 1,
-                    refused=frozenset() if state is None else state.refused,
+                    offsets=tuple([record.offset for record in found]),
+                    start_offset=start,
+                    next_offset=end,
+                    refused={} if state is None else state.refused,
                 )
             )
         self._in_flight[self._batches] = set(slices)
@@ -143,6 +153,22 @@ class PartitionTracker:
                 self.finish(partition_slice)
         return current
 
+    def require_next(self, delivered: Iterable[PartitionAnswers]) -> None:
+        """Each of these current slices starts where everything before is delivered. Otherwise a commit would skip
+        records: that is a bug, and the worker ends with nothing more committed."""
+        ends = {state.partition: state.resume_offset for state in self._states.values()}
+        for answers in delivered:
+            partition_slice = answers.slice
+            if not self.is_current(partition_slice):
+                continue
+            end = ends[partition_slice.partition]
+            if end is not None and partition_slice.start_offset != end:
+                topic, partition = partition_slice.partition
+                raise RuntimeError(
+                    f"{topic}[{partition}]: offsets {end} to {partition_slice.start_offset} were skipped"
+                )
+            ends[partition_slice.partition] = partition_slice.next_offset
+
     def mark_delivered(self, delivered: Iterable[PartitionAnswers]) -> None:
         """The broker has acknowledged all of these answers."""
         for answers in delivered:
@@ -151,7 +177,8 @@ class PartitionTracker:
                 state = self._states[partition_slice.partition]
                 state.resume_offset = partition_slice.next_offset
                 if state.refused:
-                    state.refused = frozenset(offset for offset in state.refused if offset >= state.resume_offset)
+                    end = state.resume_offset
+                    state.refused = {offset: times for offset, times in state.refused.items() if offset >= end}
             self.finish(partition_slice)
 
     def finish(self, partition_slice: PartitionSlice) -> None:

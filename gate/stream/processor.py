@@ -7,7 +7,7 @@ Polled ──prepare──▶ Prepared ──judge──▶ Judged
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -24,11 +24,14 @@ from gate.stream.records import (
     check_in_time,
     dead_letter_record,
     decode_record,
+    omissions,
     origin_of,
     reject_routing,
+    reject_verdict,
+    trace_headers,
     verdict_records,
 )
-from gate.stream.settings import OnIndexUnavailable, Topics
+from gate.stream.settings import TRACE_HEADER_BYTES, OnIndexUnavailable, Topics
 from gate.wire import CheckInEvent, DecodedMessage, RejectedMessage
 
 INDEX_UNAVAILABLE: Final = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
@@ -68,6 +71,7 @@ class BatchProcessor:
         on_index_unavailable: OnIndexUnavailable,
         content_root: Path | None,
         metrics: WorkerMetrics,
+        trace_header_bytes: int = TRACE_HEADER_BYTES,
     ) -> None:
         self._signer = signer
         self._open_judge = open_judge
@@ -77,6 +81,7 @@ class BatchProcessor:
         self._pass_unchecked = on_index_unavailable == "pass_unchecked"
         self._content_root = content_root
         self._metrics = metrics
+        self._trace_header_bytes = trace_header_bytes
         self._progress: _Progress | None = None
 
     def open(self) -> None:
@@ -180,20 +185,33 @@ class BatchProcessor:
         sources: list[str | None] = []
         checked_in_at: list[float | None] = []
         reasons: list[str] = []
+        unanswered: set[int] = set()
         for position in partition_slice.positions:
             record, message = prepared.polled.records[position], prepared.messages[position]
-            fits = record.offset not in partition_slice.refused
+            refused = partition_slice.refused.get(record.offset, {})  # by topic: what is sent there has to be smaller
+            rejections: list[RejectedMessage] = []
             if isinstance(message, DecodedMessage) and isinstance(message.event, CheckInEvent):
                 verdict = progress.verdicts[position]
-                outgoing += verdict_records(record, message.event, verdict, self._topics, route=fits)
-                verdicts.append(verdict)
-                sources.append(message.event.source)
-                checked_in_at.append(check_in_time(record, message.event))
-                rejected = None if fits else reject_routing(record, message.event)
+                answer, *routed = self._judged_records(record, message.event, verdict, refused)
+                if answer is None:
+                    rejections.append(reject_verdict(record, message.event))
+                else:
+                    outgoing.append(answer)
+                    verdicts.append(verdict)
+                    sources.append(message.event.source)
+                    checked_in_at.append(check_in_time(record, message.event))
+                outgoing += [onward for onward in routed if onward is not None]
+                if None in routed:
+                    rejections.append(reject_routing(record, message.event))
+            elif isinstance(message, RejectedMessage):
+                rejections.append(message)
+            elif position in progress.rejected:
+                rejections.append(progress.rejected[position])
             else:
-                rejected = message if isinstance(message, RejectedMessage) else progress.rejected.get(position)
-            if rejected is not None:
-                outgoing.append(dead_letter_record(record, rejected, self._topics, keep_original=fits))
+                unanswered.add(record.offset)
+            for rejected in rejections:
+                omitted = omissions(record, rejected, refused.get(self._topics.dead_letters, 0))
+                outgoing.append(dead_letter_record(record, rejected, self._topics, omitted=omitted))
                 reasons.append(rejected.error.code)
         return PartitionAnswers(
             slice=partition_slice,
@@ -203,7 +221,23 @@ class BatchProcessor:
             checked_in_at=tuple(checked_in_at),
             arrived_at=prepared.polled.arrived_at,
             reasons=tuple(reasons),
+            unanswered=frozenset(unanswered),
         )
+
+    def _judged_records(
+        self, record: Record, event: CheckInEvent, verdict: Verdict, refused: Mapping[str, int]
+    ) -> Iterator[OutgoingRecord | None]:
+        """The verdict, and the routed document if there is one; None instead of what its topic does not take."""
+        refusals = refused.get(self._topics.verdicts, 0)
+        trace, dropped = trace_headers(record, self._trace_header_bytes)
+        if refusals and trace:
+            trace, dropped, refusals = [], dropped + len(trace), refusals - 1
+        if dropped:
+            self._metrics.record_trace_headers_dropped(dropped)
+        answer, *routed = verdict_records(record, event, verdict, self._topics, trace=trace)
+        yield None if refusals else answer
+        for onward in routed:
+            yield None if onward.topic in refused else onward
 
 
 def _reject_delete(record: Record) -> RejectedMessage:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from gate.errors import BadDocument
+from gate.errors import BadDocument, ConfigError, Reason
 from gate.limits import Limits
 from gate.model import Verdict
 from gate.stream.content import attach_content
@@ -25,6 +25,7 @@ from gate.wire import (
     DecodedMessage,
     DeleteEvent,
     DocumentId,
+    Omission,
     Origin,
     RejectedMessage,
     VerdictEvent,
@@ -39,7 +40,11 @@ DECOMPRESSES_TOO_LARGE = -2  # serialized_value_size of a record whose batch exc
 
 ORIGINAL_PREFIX = "gate_original_"  # before headers of the original whose names the dead letter uses itself
 
+HEADER_OVERHEAD_BYTES = 2  # of each header of a record: the lengths of name and value, at least
+
 TOO_LARGE_TO_ROUTE: Final = "too_large_to_route"  # the reason why a judged document is dead-lettered all the same
+
+TOO_LARGE_TO_ANSWER: Final = "too_large_to_answer"  # likewise, where it is the verdict that does not fit
 
 TRACE_HEADERS = ("traceparent", "tracestate", "baggage")
 CLOUD_EVENT_HEADERS = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
@@ -142,7 +147,7 @@ def check_in_time(record: Record, event: CheckInEvent) -> float | None:
 
 
 def verdict_records(
-    record: Record, event: CheckInEvent, verdict: Verdict, topics: Topics, *, route: bool = True
+    record: Record, event: CheckInEvent, verdict: Verdict, topics: Topics, *, trace: Headers = ()
 ) -> Iterator[OutgoingRecord]:
     """The verdict, and the document itself for the topic that it is routed to, where there is one."""
     verdict_event = VerdictEvent.of(verdict, origin=origin_of(record), checked_in_at=event.checked_in_at)
@@ -151,11 +156,11 @@ def verdict_records(
         ("ce_id", verdict.verdict_id.encode()),
         ("ce_type", b"gate.verdict"),
         ("ce_source", f"/gate/{verdict.profile}".encode()),
-        *_trace_headers(record),
+        *trace,
     ]
     yield OutgoingRecord(topics.verdicts, verdict.document_id.encode(), encode(verdict_event), headers, record.offset)
     topic = topics.quarantine if verdict.similar else topics.accepted
-    if topic is not None and route:
+    if topic is not None:
         yield OutgoingRecord(topic, record.key, record.value, list(record.headers), record.offset)
 
 
@@ -164,29 +169,60 @@ def is_gate_header(name: str) -> bool:
     return name.startswith(("ce_", "gate_")) or name == "content-type"
 
 
+def omissions(record: Record, rejected: RejectedMessage, refusals: int) -> tuple[Omission, ...]:
+    """What to leave out of a dead letter after so many larger ones were refused: one part more each time.
+
+    ConfigError: nothing is left to omit. The letter is a few hundred bytes then, and the topic takes no records at all.
+    """
+    parts: list[Omission] = []
+    if rejected.raw is not None:
+        parts.append("original")
+    if record.headers:
+        parts.append("headers")
+    if record.key:
+        parts.append("key")
+    if rejected.document_id is not None:
+        parts.append("document_id")
+    if refusals > len(parts):
+        raise ConfigError("the dead-letter topic refuses even the smallest dead letter: raise its max.message.bytes")
+    return tuple(parts[:refusals])
+
+
 def dead_letter_record(
-    record: Record, rejected: RejectedMessage, topics: Topics, *, keep_original: bool = True
+    record: Record, rejected: RejectedMessage, topics: Topics, *, omitted: tuple[Omission, ...] = ()
 ) -> OutgoingRecord:
-    """A dead letter with the key, the headers and, where it fits, the value of the record, so that it can be replayed.
-    Headers of the record whose names the dead letter needs itself get a prefix."""
+    """A dead letter with the key, the headers and the value of the record, as far as they fit, so that it can be
+    replayed. Headers of the record whose names the dead letter needs itself get a prefix."""
+    carried = () if "headers" in omitted else record.headers
     headers = [
-        *((f"{ORIGINAL_PREFIX}{name}" if is_gate_header(name) else name, value) for name, value in record.headers),
+        *((f"{ORIGINAL_PREFIX}{name}" if is_gate_header(name) else name, value) for name, value in carried),
         *CLOUD_EVENT_HEADERS,
         ("ce_id", str(rejected.origin).encode()),
         ("ce_type", b"gate.dead_letter"),
         ("ce_source", b"/gate"),
         ("gate_reason", rejected.error.code.encode()),
     ]
-    value = encode(rejected.dead_letter(keep_original=keep_original))
-    return OutgoingRecord(topics.dead_letters, record.key, value, headers, record.offset)
+    value = encode(rejected.dead_letter(keep_original="original" not in omitted, omitted=omitted))
+    key = None if "key" in omitted else record.key
+    return OutgoingRecord(topics.dead_letters, key, value, headers, record.offset)
 
 
 def reject_routing(record: Record, event: CheckInEvent) -> RejectedMessage:
     """A judged document that is too large for the topic that it is routed to; its verdict is sent all the same."""
-    origin = origin_of(record)
     remedy = "raise max.message.bytes of the topics that documents are routed to, and send the document there yourself"
+    return _reject_judged(record, event, TOO_LARGE_TO_ROUTE, f"is too large to be routed: {remedy}")
+
+
+def reject_verdict(record: Record, event: CheckInEvent) -> RejectedMessage:
+    """A judged document whose verdict is too large for the verdict topic, even without trace headers."""
+    remedy = "raise max.message.bytes of the verdict topic, and send the document again"
+    return _reject_judged(record, event, TOO_LARGE_TO_ANSWER, f"its verdict is too large for its topic: {remedy}")
+
+
+def _reject_judged(record: Record, event: CheckInEvent, reason: Reason, problem: str) -> RejectedMessage:
+    origin = origin_of(record)
     raw = record.value or b""
-    error = BadDocument(TOO_LARGE_TO_ROUTE, f"{origin}: was judged, but is too large to be routed: {remedy}")
+    error = BadDocument(reason, f"{origin}: was judged, but {problem}")
     return RejectedMessage(
         error=error,
         origin=origin,
@@ -197,6 +233,30 @@ def reject_routing(record: Record, event: CheckInEvent) -> RejectedMessage:
     )
 
 
-def _trace_headers(record: Record) -> Iterator[tuple[str, bytes]]:
-    """The headers that carry the trace of a record on to its answer."""
-    return (header for header in record.headers if header[0] in TRACE_HEADERS)
+def trace_headers(record: Record, max_bytes: int) -> tuple[list[tuple[str, bytes]], int]:
+    """The headers that carry the trace of a record on to its answer, and the number of those that do not fit.
+
+    They are a stranger's: without a bound, one of them could make the answer too large for its topic. Each is carried
+    whole or not at all; `traceparent` is the first to be.
+    """
+    found = sorted((header for header in record.headers if header[0] in TRACE_HEADERS), key=_trace_order)
+    carried: list[tuple[str, bytes]] = []
+    for header in found:
+        size = headers_bytes([header])
+        if size <= max_bytes:
+            carried.append(header)
+            max_bytes -= size
+    return carried, len(found) - len(carried)
+
+
+def _trace_order(header: tuple[str, bytes]) -> int:
+    return TRACE_HEADERS.index(header[0])
+
+
+def size_bytes(record: Record | OutgoingRecord) -> int:
+    """The size of a record with its key and headers, without the few bytes of its own structure."""
+    return len(record.value or b"") + len(record.key or b"") + headers_bytes(record.headers)
+
+
+def headers_bytes(headers: Headers) -> int:
+    return sum(len(name.encode()) + len(value or b"") + HEADER_OVERHEAD_BYTES for name, value in headers)

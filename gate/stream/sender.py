@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,7 @@ from gate.stream.client_options import producer_options
 from gate.stream.kafka_errors import Action, action_for
 from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
-from gate.stream.records import OutgoingRecord
+from gate.stream.records import OutgoingRecord, size_bytes
 from gate.stream.settings import KafkaSettings
 
 BATCH_BYTES = 256 * 1024  # of records that are sent to one partition together
@@ -32,12 +31,13 @@ partition_for = DefaultPartitioner()  # the same choice as that of other clients
 class Refusal:
     """At least one of the answers was too large for its topic, so the producer has to be replaced.
 
-    `offsets` are those of the records whose answer is too large by itself: smaller answers have to be made. Where there
-    are none, a batch was too large, and later ones to that topic are smaller.
+    `answers` are those that are too large by themselves: partition and offset of the record, and the topic of the
+    answer. Smaller ones have to be made. Where there are none, a batch was too large, and later ones to that topic are
+    smaller.
     """
 
     error: BaseException
-    offsets: Mapping[TopicPartition, set[int]]
+    answers: frozenset[tuple[TopicPartition, int, str]]
 
 
 class Sender:
@@ -100,8 +100,8 @@ class Sender:
     # Sending
 
     async def send(self, producer: Any, answers: Sequence[PartitionAnswers]) -> Refusal | None:
-        """Send all of these answers. None: every one is acknowledged. Raises the first error of another kind than
-        that of a refusal."""
+        """Send all of these answers. None: every record has an acknowledged one. Raises the first error of another
+        kind than that of a refusal."""
         batches: list[ProduceBatch] = []
         try:
             async with asyncio.timeout(self.call_timeout_seconds):
@@ -113,21 +113,21 @@ class Sender:
             results = await self._wait_acknowledged([batch.future for batch in batches])
         failed = [(batch, result) for batch, result in zip(batches, results, strict=True) if result is not None]
         if not failed:
+            _require_answered(answers, batches)
             return None
         # After a batch was refused its producer fails the later ones too: the first error is the cause.
         error = failed[0][1]
         if action_for(error) is not Action.TOO_LARGE:
             raise error
-        offsets: dict[TopicPartition, set[int]] = defaultdict(set)
+        refused: set[tuple[TopicPartition, int, str]] = set()
         for batch, result in failed:
             if action_for(result) is not Action.TOO_LARGE:
                 continue
             if len(batch.answered) > 1:
                 self._limit_batches(batch)
             else:
-                for partition, offset in batch.answered:
-                    offsets[partition].add(offset)
-        return Refusal(error, offsets)
+                refused.update((partition, offset, batch.topic) for partition, offset in batch.answered)
+        return Refusal(error, frozenset(refused))
 
     async def _pack(self, producer: Any, answers: Sequence[PartitionAnswers]) -> AsyncIterator[ProduceBatch]:
         """The answers in batches, one at a time for each partition that their keys belong to, as soon as it is full."""
@@ -144,7 +144,8 @@ class Sender:
                     if batch is not None:
                         yield batch
                     batch = ProduceBatch(record.topic, number, producer.create_batch())
-                    batch.add(one.slice.partition, record, max_bytes)
+                    if not batch.add(one.slice.partition, record, max_bytes):
+                        raise RuntimeError(f"{record.topic}: an empty batch takes no record")
                     filling[record.topic, number] = batch
         for batch in filling.values():
             yield batch
@@ -195,7 +196,7 @@ class ProduceBatch:
     def add(self, answered: TopicPartition, record: OutgoingRecord, max_bytes: int) -> bool:
         """Add a record that answers one of a partition. False: the batch is full. A record that is larger than a batch
         may be is a batch of its own."""
-        size = len(record.value or b"") + len(record.key or b"")
+        size = size_bytes(record)
         if self.answered and self.size_bytes + size > max_bytes:
             return False
         if self.builder.append(timestamp=None, key=record.key, value=record.value, headers=record.headers) is None:
@@ -203,6 +204,17 @@ class ProduceBatch:
         self.answered.add((answered, record.answers_offset))
         self.size_bytes += size
         return True
+
+
+def _require_answered(answers: Sequence[PartitionAnswers], acknowledged: Sequence[ProduceBatch]) -> None:
+    """Every record of these slices has an acknowledged answer, or needs none. Otherwise its check-in would be lost
+    when the offset behind it is committed: that is a bug, and the worker ends with nothing committed."""
+    answered = {place for batch in acknowledged for place in batch.answered}
+    for one in answers:
+        topic, partition = one.slice.partition
+        for offset in one.slice.offsets:
+            if offset not in one.unanswered and (one.slice.partition, offset) not in answered:
+                raise RuntimeError(f"{topic}[{partition}]@{offset}: has no acknowledged answer")
 
 
 def _error_of(future: asyncio.Future[Any]) -> BaseException | None:

@@ -47,6 +47,9 @@ class KafkaSettings:
     unpacked_bytes: int = 64 * 2**20  # of one batch of records, decompressed; a larger one is dead-lettered undecoded
 
 
+TRACE_HEADER_BYTES = 8192  # what the specification of baggage asks every system to carry
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
     """How a worker processes batches. Their size is also bounded by the limits."""
@@ -54,6 +57,7 @@ class WorkerSettings:
     delivery: DeliveryGuarantee = "at_least_once"
     on_index_unavailable: OnIndexUnavailable = "wait"
     batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
+    trace_header_bytes: int = TRACE_HEADER_BYTES  # that a verdict carries on from its check-in
     in_flight_batches: int = 4  # between poll and commit; each stage works on another one
     drain_seconds: float = 20.0  # to finish the batches in flight when the worker stops or a partition is revoked
 

@@ -112,7 +112,7 @@ class Stream:
                 rejected = RejectedMessage.of(
                     BadDocument("bad_field", "a reason"), record.value, origin=rejected.origin
                 )
-            self.send(dead_letter_record(record, rejected, self.topics, keep_original=keep_original))
+            self.send(dead_letter_record(record, rejected, self.topics, omitted=() if keep_original else ("original",)))
 
 
 def check_in(document_id: str, text: str) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from aiokafka import AIOKafkaProducer
 
 from gate.stream.settings import Topics
@@ -96,3 +98,58 @@ def test_answers_that_are_too_large_for_their_topics_are_replaced_by_smaller_one
         assert json.loads(accepted[-1].value)["document_id"] == "short"
     finally:
         gate.close()
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_records_whose_headers_key_or_id_fill_the_topics_of_their_answers_do_not_block_the_next(
+    topic_factory: TopicFactory, tmp_path: Path, delivery: str
+) -> None:
+    topics = Topics(
+        check_ins=(topic_factory.create("in"),),
+        verdicts=topic_factory.create("verdicts", max_message_bytes="4000"),
+        dead_letters=topic_factory.create("dead", max_message_bytes="4000"),
+    )
+    gate = GateOnKafka(topic_factory.brokers, topics, topic_factory.group(), tmp_path, str(tmp_path / "index.sqlite"))
+    noise = random.Random(3)
+    named = {"document_id": "".join(chr(noise.randrange(0x20000, 0x2A000)) for _ in range(1024)), "text": TEXT}
+    large = noise.randbytes(5000)
+    try:
+        gate.send(
+            [
+                InputRecord.of("before", TEXT),
+                InputRecord(json.dumps({"document_id": "traced", "text": TEXT}).encode(), b"k", [("baggage", large)]),
+                InputRecord(json.dumps(named).encode(), b"k"),
+                InputRecord(b'{"document_id": "headers"', b"k", [("own", large)]),
+                InputRecord(b'{"document_id": "key"', large),
+                InputRecord(b'{"document_id": "both"', large, [("baggage", large)]),
+                InputRecord.of("after", TEXT),
+            ]
+        )
+        worker = gate.start(delivery=delivery, trace_header_bytes=6000)
+        gate.wait_committed(7)
+        assert worker.stop() == 0
+        verdicts = {json.loads(record.value)["document_id"] for record in gate.all_records(topics.verdicts)}
+        assert verdicts == {"before", "traced", "after"}
+        letters = [json.loads(record.value) for record in gate.all_records(topics.dead_letters)]
+        found = {letter["origin"]["offset"]: (letter["reason"], letter.get("omitted", [])) for letter in letters}
+        assert found == {
+            2: ("too_large_to_answer", ["key", "document_id"]),
+            3: ("bad_json", ["original", "headers"]),
+            4: ("bad_json", ["original", "key"]),
+            5: ("bad_json", ["original", "headers", "key"]),
+        }
+        assert len(letters) <= 4 * len(found)  # a refusal repeats what was sent beside it, a few times at most
+    finally:
+        gate.close()
+
+
+def test_a_trace_header_of_more_than_a_megabyte_is_not_carried_on(gate_on_kafka: GateFactory) -> None:
+    gate = gate_on_kafka(partitions=1)
+    value = json.dumps({"document_id": "a", "text": TEXT}).encode()
+    gate.send([InputRecord(value, b"a", [("baggage", bytes(1_200_000)), ("traceparent", b"00-1-2-01")])])
+    worker = gate.start()
+    [verdict] = gate.read(gate.topics.verdicts, 1)
+    headers = dict(verdict.headers)
+    assert "baggage" not in headers
+    assert headers["traceparent"] == b"00-1-2-01"
+    assert "gate_trace_headers_dropped_total 1.0" in worker.metrics()

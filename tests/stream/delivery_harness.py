@@ -154,7 +154,7 @@ class SenderHarness:
         [partition_slice] = polled.slices
         values = {record.offset: b"out %d" % record.offset for record in records}
         if long in values:
-            values[long] = b"instead of %d" % long if long in partition_slice.refused else values[long] * 10
+            values[long] = b"instead of %d" % long if partition_slice.refused.get(long) else values[long] * 10
         return PartitionAnswers(
             slice=partition_slice,
             outgoing=tuple([OutgoingRecord("v", b"k", value, [], offset) for offset, value in values.items()]),

@@ -45,9 +45,9 @@ def check_in_records(*values: bytes | str | None) -> list[FakeRecord]:
     ]
 
 
-def polled_batch(*values: bytes | str | None, refused: Collection[int] = ()) -> Polled:
-    """A batch of `check_in_records` of one partition; `refused` are offsets whose earlier answer was too large."""
+def polled_batch(*values: bytes | str | None, refused: Collection[tuple[int, str]] = ()) -> Polled:
+    """A batch of `check_in_records` of one partition; `refused`: offset and topic of answers that were too large."""
     tracker = PartitionTracker(max_batches=1)
     tracker.assign([PARTITION], paused=False)
-    tracker.mark_refused({PARTITION: refused})
+    tracker.mark_refused((PARTITION, offset, topic) for offset, topic in refused)
     return tracker.start_batch({PARTITION: check_in_records(*values)}, tracker.epochs())

@@ -98,20 +98,20 @@ def test_a_batch_knows_the_positions_of_each_partition_and_where_to_resume_behin
 
 def test_refused_offsets_go_with_the_next_batch_until_they_are_delivered() -> None:
     tracker = tracker_of(A, B)
-    tracker.mark_refused({A: {0, 5}, TopicPartition("t", 9): {1}})
-    tracker.mark_refused({A: {1}})
+    tracker.mark_refused([(A, 0, "v"), (A, 5, "v"), (TopicPartition("t", 9), 1, "v")])
+    tracker.mark_refused([(A, 1, "v"), (A, 5, "v"), (A, 5, "d")])
     first = start(tracker, {A: 0, B: 0})
-    assert [one.refused for one in first.slices] == [{0, 1, 5}, frozenset()]
+    assert [one.refused for one in first.slices] == [{0: {"v": 1}, 1: {"v": 1}, 5: {"v": 2, "d": 1}}, {}]
     tracker.mark_delivered(delivered(first.slices[0]))
-    assert start(tracker, {A: 2}).slices[0].refused == {5}
+    assert start(tracker, {A: 2}).slices[0].refused == {5: {"v": 2, "d": 1}}
 
 
 def test_a_partition_that_was_revoked_comes_back_without_refused_offsets() -> None:
     tracker = tracker_of(A)
-    tracker.mark_refused({A: {0}})
+    tracker.mark_refused([(A, 0, "v")])
     tracker.revoke([A])
     tracker.assign([A], paused=False)
-    assert start(tracker, {A: 0}).slices[0].refused == frozenset()
+    assert start(tracker, {A: 0}).slices[0].refused == {}
 
 
 async def test_there_is_room_again_when_every_slice_of_a_batch_is_finished() -> None:
@@ -133,3 +133,12 @@ async def test_only_the_partitions_that_are_asked_for_have_to_be_drained() -> No
     tracker.revoke([A])
     assert await tracker.wait_drained(None, 1)
     assert tracker.drop_stale(polled.slices) == []
+
+
+def test_a_slice_that_does_not_follow_the_delivered_ones_is_not_committed(consumer: Any) -> None:
+    tracker = tracker_of(A)
+    tracker.accept({A: fake_records(0)}, tracker.epochs(), consumer)
+    first, second = start(tracker, {A: 0}).slices[0], start(tracker, {A: 7}).slices[0]
+    with pytest.raises(RuntimeError, match="offsets 0 to 2 were skipped"):
+        tracker.require_next(delivered(second))
+    tracker.require_next(delivered(first) + delivered(second))  # 2 to 6 are transaction markers or were compacted

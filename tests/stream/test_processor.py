@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -11,7 +12,7 @@ from aiokafka import TopicPartition
 
 from gate.api import Gate
 from gate.core.builtin_profiles import BUILT_IN
-from gate.errors import Unavailable
+from gate.errors import ConfigError, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn
@@ -172,11 +173,43 @@ def test_a_judge_is_opened_once_and_again_only_after_it_was_closed() -> None:
 
 def test_records_whose_answers_were_refused_get_smaller_ones() -> None:
     processor = processor_on(Gate, accepted="accepted")
-    judged = processor.judge(processor.prepare(polled_batch("a", b"{", "b", refused=(0, 1))))
+    judged = processor.judge(processor.prepare(polled_batch("a", b"{", "b", refused=[(0, "accepted"), (1, "d")])))
     assert answers_in(judged) == [("v", "a new"), ("d", "too_large_to_route"), ("d", "bad_json"), ("v", "b exact")]
     assert not any("original" in value for _, value in outgoing_values(judged))
     [answers] = judged.answers
     assert answers.reasons == ("too_large_to_route", "bad_json")
+
+
+def test_a_verdict_that_is_refused_loses_its_trace_headers_and_is_replaced_when_it_is_refused_again() -> None:
+    polled = polled_batch("a", refused=[(0, "v")])
+    record = check_in_records("a")[0]
+    record.headers = (("baggage", b"x"),)
+    processor = processor_on(Gate)
+    [answers] = processor.judge(processor.prepare(replace(polled, records=(record,)))).answers
+    assert "baggage" not in [name for name, _ in answers.outgoing[0].headers]
+    again = polled_batch("a", refused=[(0, "v"), (0, "v")])
+    judged = processor.judge(processor.prepare(replace(again, records=(record,))))
+    assert answers_in(judged) == [("d", "too_large_to_answer")]
+
+
+def test_a_dead_letter_loses_one_part_more_each_time_it_is_refused_and_names_them() -> None:
+    record = check_in_records(b'{"document_id": "a"}')[0]
+    record.headers = (("own", b"x"),)
+    processor = processor_on(Gate)
+    omitted = []
+    for times in range(5):
+        polled = polled_batch(record.value, refused=[(0, "d")] * times)
+        [answers] = processor.judge(processor.prepare(replace(polled, records=(record,)))).answers
+        [letter] = answers.outgoing
+        value = json.loads(letter.value or b"")
+        omitted.append(value.get("omitted", []))
+        assert ("original" in value, "own" in dict(letter.headers)) == (times < 1, times < 2)
+        assert (letter.key is not None, value["document_id"] is not None) == (times < 3, times < 4)
+    parts = ["original", "headers", "key", "document_id"]
+    assert omitted == [parts[:times] for times in range(5)]
+    polled = polled_batch(record.value, refused=[(0, "d")] * 5)
+    with pytest.raises(ConfigError, match=r"raise its max\.message\.bytes"):
+        processor.judge(processor.prepare(replace(polled, records=(record,))))
 
 
 def test_a_batch_gets_the_verdicts_that_the_gate_gives_on_its_documents() -> None:

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from gate.limits import Limits
 from gate.model import Relation, Verdict
-from gate.stream.records import check_in_time, dead_letter_record, decode_record, reject_routing, verdict_records
+from gate.stream.records import (
+    check_in_time,
+    dead_letter_record,
+    decode_record,
+    reject_routing,
+    trace_headers,
+    verdict_records,
+)
 from gate.stream.settings import Topics
 from gate.wire import CheckInEvent, DecodedMessage, DeleteEvent, RejectedMessage, decode_verdict
 from tests.stream.fake_records import FakeRecord
@@ -136,10 +143,18 @@ def test_nothing_is_routed_where_no_topic_is_set() -> None:
 def test_the_answer_carries_the_trace_headers_and_no_others() -> None:
     record = check_in()
     record.headers = (("traceparent", b"00-1-2-01"), ("tracestate", b"a=b"), ("secret", b"x"))
-    [answer, _] = verdict_records(record, event_of(record), verdict(), TOPICS)
+    trace, dropped = trace_headers(record, 100)
+    [answer, _] = verdict_records(record, event_of(record), verdict(), TOPICS, trace=trace)
     names = [name for name, _ in answer.headers]
     assert {"traceparent", "tracestate"} <= set(names)
     assert "secret" not in names
+    assert not dropped
+
+
+def test_trace_headers_beyond_the_limit_are_left_out_whole_and_counted() -> None:
+    record = check_in()
+    record.headers = (("baggage", b"b" * 80), ("tracestate", b"s" * 80), ("traceparent", b"p" * 20))
+    assert trace_headers(record, 130) == ([("traceparent", b"p" * 20), ("tracestate", b"s" * 80)], 1)
 
 
 def test_a_dead_letter_has_key_headers_and_original_and_names_the_reason() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from aiokafka import errors
@@ -43,16 +44,33 @@ async def test_an_answer_that_is_too_large_by_itself_is_handed_back_by_its_offse
     refusal = await send(harness, harness.answer(3, 1, long=3))
     assert refusal is not None
     assert isinstance(refusal.error, errors.MessageSizeTooLargeError)
-    assert refusal.offsets == {PARTITION: {3}}
+    assert refusal.answers == {(PARTITION, 3, "v")}
 
 
 async def test_a_refused_batch_names_no_offset_and_makes_later_ones_smaller(harness: SenderHarness) -> None:
     harness.broker.max_batch_bytes = 20
     refusals = []
     while (refusal := await send(harness, harness.answer(0, 6))) is not None:
-        refusals.append(refusal.offsets)
+        refusals.append(refusal.answers)
     assert refusals
     assert not any(refusals)
+
+
+async def test_a_record_without_an_answer_is_not_committed_over_unless_it_is_a_delete(harness: SenderHarness) -> None:
+    answers = harness.answer(0, 3)
+    partial = replace(answers, outgoing=answers.outgoing[:2])
+    with pytest.raises(RuntimeError, match="@2: has no acknowledged answer"):
+        await send(harness, partial)
+    assert await send(harness, replace(partial, unanswered=frozenset({2}))) is None
+
+
+async def test_key_and_headers_count_as_the_size_of_an_answer(harness: SenderHarness) -> None:
+    answers = harness.answer(0, 2)
+    first, second = answers.outgoing
+    harness.sender._max_bytes["v"] = 100
+    harness.broker.max_batch_bytes = len(second.value or b"")
+    headers = [("baggage", b"x" * 100)]
+    assert await send(harness, replace(answers, outgoing=(first, replace(second, headers=headers)))) is None
 
 
 async def test_an_error_after_the_first_refusal_is_its_consequence(harness: SenderHarness) -> None:
@@ -60,7 +78,7 @@ async def test_an_error_after_the_first_refusal_is_its_consequence(harness: Send
     harness.sender._max_bytes["v"] = 1  # every answer is a batch of its own
     refusal = await send(harness, harness.answer(0, 2))
     assert refusal is not None
-    assert refusal.offsets == {PARTITION: {0}}
+    assert refusal.answers == {(PARTITION, 0, "v")}
 
 
 async def test_an_error_before_any_refusal_is_raised(harness: SenderHarness) -> None:
