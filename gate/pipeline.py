@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ import numpy as np
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
-from gate.core.text import LONGEST_FOLD, content_ids, folded_length, normalise
+from gate.core.text import LONGEST_FOLD, content_ids, folded_lengths, normalise
 from gate.errors import BadDocument, ConfigError
 from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Claim, Index, Outcome
@@ -69,7 +70,7 @@ def validate_document(document: CheckIn, limits: Limits) -> None:
         raise BadDocument("bad_field", "document_id: is empty; give every document an id")
     length, most = len(document.text), limits.max_document_chars
     if most // LONGEST_FOLD < length <= most and not document.text.isascii():
-        length = folded_length(document.text)
+        [length] = folded_lengths([document.text])
     if length > most:
         raise BadDocument(
             "too_large",
@@ -286,12 +287,13 @@ class Signer:
         return digest.hexdigest()
 
 
-def split_for_signing(batch: Sequence[CheckIn]) -> Iterator[Sequence[CheckIn]]:
-    """Cut a batch into even parts of about SIGNED_CHARS: the kernels are a quarter slower where a core's cache is too
-    small for what they work on."""
-    characters = sum(len(document.text) for document in batch)
-    size = -(-len(batch) // max(-(-characters // SIGNED_CHARS), 1))
-    return (batch[first : first + size] for first in range(0, len(batch), max(size, 1)))
+def split_for_signing(batch: Sequence[CheckIn]) -> Iterator[list[CheckIn]]:
+    """Cut a batch into parts of at most SIGNED_CHARS after folding, or one document: a text may fold to 18 times its
+    length, and the kernels are a quarter slower where a core's cache is too small for what they work on."""
+    lengths = folded_lengths([document.text for document in batch])
+    sized = zip(batch, lengths, strict=True)
+    parts = chunked(sized, size=itemgetter(1), max_items=max(len(batch), 1), max_size=SIGNED_CHARS)
+    return ([document for document, _ in part] for part in parts)
 
 
 # Judging

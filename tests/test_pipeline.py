@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import Awaitable
 from itertools import pairwise
 from typing import Any
@@ -98,15 +99,31 @@ def test_steps_are_the_events_in_order_with_no_two_of_a_kind_in_a_row(
     assert list(kinds.items()) == list(expected.items())
 
 
-@given(st.lists(st.integers(0, 15), max_size=30))
-def test_a_batch_is_signed_in_even_pieces_and_nothing_of_it_is_left_out(lengths: list[int]) -> None:
-    batch = [document("x" * length, str(n)) for n, length in enumerate(lengths)]
+@given(st.lists(st.tuples(st.sampled_from(["x", "\u00e9", "\ufdfa"]), st.integers(0, 15)), max_size=30))
+def test_a_batch_is_signed_in_pieces_of_bounded_folded_length_and_nothing_of_it_is_left_out(
+    texts: list[tuple[str, int]],
+) -> None:
+    batch = [document(letter * length, str(n)) for n, (letter, length) in enumerate(texts)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gate.pipeline.SIGNED_CHARS", 20)
+        patch.setattr("gate.pipeline.SIGNED_CHARS", 60)
         cut = list(split_for_signing(batch))
+    folded = [sum(18 if letter == "\ufdfa" else 1 for one in piece for letter in one.text) for piece in cut]
     assert [one for piece in cut for one in piece] == batch
-    assert len(cut) <= max(-(-sum(lengths) // 20), min(len(batch), 1))
-    assert all(len(piece) == len(cut[0]) for piece in cut[:-1])
+    assert all(size <= 60 or len(piece) == 1 for size, piece in zip(folded, cut, strict=True))
+    assert all(left + right > 60 for left, right in pairwise(folded[:-1]))
+
+
+def test_texts_that_fold_to_many_times_their_length_are_signed_in_a_small_multiple_of_the_folded_one() -> None:
+    batch = [document("x", str(n)) for n in range(25)] + [document("\ufdfa" * 40_000, str(n)) for n in range(10)]
+    signer = Signer(BUILT_IN["standard"])
+    signer.sign(batch[:26])  # the fold table and the kernel's buffers are there
+    peaks = []
+    for documents in (batch[:26], batch):
+        tracemalloc.start()
+        signer.sign(documents)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2 * peaks[0]  # ten such documents need what one needs
 
 
 def test_a_batch_that_is_signed_in_pieces_is_signed_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.core import text
-from gate.core.text import LONGEST_FOLD, Texts, content_ids, encoded, fold, folded_length, normalise
+from gate.core.text import LONGEST_FOLD, Texts, content_ids, encoded, fold, folded_lengths, normalise
 from gate.errors import BadDocument
+from gate.limits import Limits
+from gate.model import CheckIn
+from gate.pipeline import validate_document
 from tests.core import reference
 from tests.core.samples import PIECES, WRITTEN, any_texts, batches
 
@@ -188,5 +193,56 @@ def test_no_code_point_becomes_longer_than_the_longest() -> None:
 
 
 def test_the_folded_length_counts_what_compatibility_forms_become() -> None:
-    assert folded_length("ab\ufdfa") == 20
-    assert folded_length("x" * 200_000 + "\ufb03" * 3) == 200_009
+    assert folded_lengths(["ab\ufdfa"]) == [20]
+    assert folded_lengths(["x" * 200_000 + "\ufb03" * 3]) == [200_009]
+
+
+@given(batches)
+@example(["", "\ufb03", "", "\u00ad\ufdfa", "a\ud800", "e\u0301"])
+def test_folded_lengths_are_those_of_the_definition(batch: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "_PIECE", 3)
+        assert folded_lengths(batch) == [sum(len(fold(ord(letter))) for letter in one) for one in batch]
+
+
+# Marks of many classes, some of which compose with a letter before them, between letters and what folds to marks.
+MARKS = ["\u0301", "\u0323", "\u0327", "\u0345", "\u05b0", "\u0651", "\u3099", "\u0344", "\u0f73", "\uff9e"]
+RUNS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from([*MARKS, "a", "\u1ead", "\u304b", " "]), min_size=1, max_size=4), st.integers(1, 40)
+    ),
+    max_size=6,
+).map(lambda parts: "".join("".join(letters) * times for letters, times in parts))
+
+
+@given(RUNS)
+def test_crafted_runs_of_marks_are_normalised_as_the_definition_says(one: str) -> None:
+    assert decoded(normalise([one])) == [reference.normalise(one)]
+
+
+@given(RUNS)
+def test_unicodedata_is_given_marks_in_order_only(one: str) -> None:
+    assert disorder_of_normalised(one) == 0
+
+
+def test_a_long_document_of_alternating_marks_is_validated_and_normalised_without_disorder() -> None:
+    assert disorder_of_normalised("a" + 140_000 * "\u0301\u0323") == 0
+
+
+def disorder_of_normalised(one: str) -> int:
+    """How many neighbours in the wrong order `unicodedata.normalize` is given: each costs it the length of its run."""
+    disorder = 0
+    normalize = unicodedata.normalize
+
+    def counted(form: Any, given: str) -> str:
+        nonlocal disorder
+        if len(given) > LONGEST_FOLD:
+            classes = list(map(unicodedata.combining, given))
+            disorder += sum(left > right > 0 for left, right in pairwise(classes))
+        return normalize(form, given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unicodedata, "normalize", counted)
+        validate_document(CheckIn(document_id="a", text=one), Limits(max_document_chars=4 * len(one) + 1))
+        normalise([one])
+    return disorder
