@@ -65,6 +65,44 @@ def test_blank_lines_are_skipped_and_counted() -> None:
     assert summary(messages_in(b"\n \t\r\n" + event("a") + b"\n\n\n" + event("b"))) == ["3 a", "6 b"]
 
 
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b" \t\n", b" " * 63 + b"\n"])
+def test_a_million_bytes_of_blank_lines_are_passed_over_a_chunk_at_a_time(
+    blank: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = []
+    take = jsonl._LineBuffer.take
+
+    def counted(buffer: jsonl._LineBuffer, number: int) -> jsonl.Line | None:
+        taken.append(number)
+        return take(buffer, number)
+
+    monkeypatch.setattr(jsonl._LineBuffer, "take", counted)
+    lines = 1_000_000 // len(blank)
+    content = blank * lines + event("a") + b"\n" + blank * lines + event("b")
+    assert summary(messages_in(content)) == [f"{lines + 1} a", f"{2 * lines + 2} b"]
+    assert len(taken) <= 2 * (len(content) // jsonl._READ_BYTES + 2)
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"\n", b"\r\n", b" ", b"\t\n", b" " * 70, b"\x0b\x0c", b"x", b"\xef\xbb\xbf"]), max_size=30
+    )
+)
+def test_lines_are_those_between_newlines_whatever_is_blank_and_wherever_chunks_end(parts: list[bytes]) -> None:
+    content = b"".join(parts)
+    expected = [
+        (number, line)
+        for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+        if line and not line.isspace()
+    ]
+    for size in (1, 5, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(jsonl, "_READ_BYTES", size)
+            assert [
+                (line.number, line.raw) for line in read_lines(io.BytesIO(content), max_bytes=9999) if line
+            ] == expected
+
+
 def test_the_last_line_needs_no_newline() -> None:
     assert summary(messages_in(event("a"))) == ["1 a"]
 
