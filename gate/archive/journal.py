@@ -18,6 +18,7 @@ from typing import Self
 import msgspec
 
 from gate.errors import ConfigError, Unavailable
+from gate.private_files import create_private
 
 SUFFIX = ".journal"
 _VERSION = 1
@@ -59,6 +60,7 @@ class Journal:
         self._lines: dict[str, int] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            create_private(path)
             self._file = path.open("a+b")
         except OSError as exc:
             raise ConfigError(f"{path}: cannot be written: {exc.strerror}; name another by --journal") from exc

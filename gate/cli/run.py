@@ -23,6 +23,7 @@ from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.pipeline import CheckIns, steps
+from gate.private_files import create_private
 from gate.stream import jsonl
 from gate.stream.field_names import OWN_NAMES, FieldNames
 from gate.stream.jsonl import LineFile, Message
@@ -90,7 +91,10 @@ def _run_files(
     with ExitStack() as stack:
         gate = stack.enter_context(open_gate(settings, index=settings.index))
         sink = stack.enter_context(LineFile(output or sys.stdout.buffer))
-        letters = stack.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
+        letters = None
+        if settings.dead_letters:
+            create_private(settings.dead_letters)
+            letters = stack.enter_context(LineFile(settings.dead_letters, append=True))
         bar = progress(quiet=not shows_progress)
         problems = stack.enter_context(
             ProblemLog("dead letter", verbose=verbose, bar=bar, examples_at_once=source.reads_stdin)

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from gate.config.sources import Layer, Setting, convert_setting
 from gate.errors import ConfigError
-from gate.index.redis.url import RedisSettings, is_redis_url, split_credentials
+from gate.index.redis.url import RedisSettings, is_mistyped_url, is_redis_url, split_credentials
 
 MEMORY = "memory"
 DAY_SECONDS = 86_400.0
@@ -51,6 +51,12 @@ def load_index_settings(
     redis = RedisSettings(**{name: value for name, value in values.items() if value is not None})
     index = raw.get("index")
     if index is None or index.value == MEMORY:
+        return IndexSettings(MEMORY, redis)
+    if is_mistyped_url(str(index.value)):
+        problems.append(
+            f"index ({index.source}): it looks like a URL, but has no ://; write redis://host:6379/0, or ./ before the "
+            "path of a file"
+        )
         return IndexSettings(MEMORY, redis)
     if not is_redis_url(str(index.value)):
         return IndexSettings(str(paths.get("index")), redis)

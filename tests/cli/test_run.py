@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -241,3 +242,8 @@ def test_a_bad_line_of_standard_input_is_reported_while_the_input_is_open() -> N
         process.stdin.close()
         assert process.stderr.read() == "done: 1 dead_lettered\n"
         assert process.wait(30) == 1
+
+
+def test_a_file_of_dead_letters_is_private() -> None:
+    gate("--dead-letters", "dead.jsonl", stdin="no json\n")
+    assert stat.S_IMODE(Path("dead.jsonl").stat().st_mode) == 0o600

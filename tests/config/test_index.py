@@ -47,6 +47,30 @@ def test_a_path_is_still_a_path_and_memory_still_memory(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "mistyped",
+    [
+        f"redis:/u:{PASSWORD}@h",
+        f"redis//u:{PASSWORD}@h",
+        f"REDIS:u:{PASSWORD}@h:6379/0",
+        f"reids:/u:{PASSWORD}@h",
+        f"u:{PASSWORD}@h:6379",
+        f"//:{PASSWORD}@h",
+        f"redis+cluster:/{PASSWORD}",
+    ],
+)
+def test_a_password_in_a_mistyped_url_is_not_shown(mistyped: str) -> None:
+    for found in (problems(flags={"index": mistyped}), problems(environ={"GATE_INDEX": mistyped})):
+        [problem] = found
+        assert "it looks like a URL, but has no ://" in problem
+        assert PASSWORD not in problem
+
+
+def test_a_path_that_only_resembles_a_url_is_a_path(folder: Path) -> None:
+    for path in ("./a:b@c.sqlite", "/data/a:b@c.sqlite", "../redis:x", "redis.sqlite", "me@home.sqlite", "a:b.sqlite"):
+        assert load_settings({"index": path}, {})[0].index == str(Path(path))
+
+
+@pytest.mark.parametrize(
     ("url", "said"),
     [
         ("http://host", "http:// is no scheme of an index"),

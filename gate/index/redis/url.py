@@ -12,6 +12,7 @@ User and password are before the host, as everywhere (`redis://user:password@hos
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -20,6 +21,8 @@ from gate.errors import ConfigError
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
 DEFAULT_PORT = 6379
 SENTINEL_PORT = 26379
+# A scheme without ://, or a user and a password before an @. A path that begins with ./, ../ or a single / is a path.
+_MISTYPED = re.compile(r"(?!\.{0,2}/(?!/))((rediss?|unix)(\+\w+)?(:|//)|[^@]*:[^@]*@|//)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,11 @@ class RedisSettings:
 def is_redis_url(text: str) -> bool:
     """Whether an index is meant to be on a server: an unknown scheme is a mistake, not the path of a file."""
     return "://" in text
+
+
+def is_mistyped_url(text: str) -> bool:
+    """Whether an index was meant to be a URL, but is none: it may hold a password, so no message may quote it."""
+    return not is_redis_url(text) and _MISTYPED.match(text) is not None
 
 
 def hide_credentials(url: str) -> str:

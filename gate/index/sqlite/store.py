@@ -47,6 +47,7 @@ from gate.index.store import (
     Postings,
     Registration,
 )
+from gate.private_files import create_private
 
 FORMAT = 1
 BUSY_MILLISECONDS = 10_000  # a batch's transaction takes tens of milliseconds: beyond this, another process hangs
@@ -112,6 +113,7 @@ class SqliteStore:
         self._lock = Lock()
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path.parent} is not a directory: create it, or name another index file")
+        create_private(self.path)  # SQLite gives its log and its shared memory the mode of the file
         with translate_errors(self.path, opening=True):
             self._connection = sqlite3.connect(
                 self.path, timeout=busy_milliseconds / 1000, isolation_level=None, check_same_thread=False
