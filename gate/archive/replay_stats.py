@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from gate.model import Relation
+from gate.stream.jsonl import STDIN
 from gate.wire import RejectedMessage
 
 # So many groups are counted; at twice as many the smaller half is dropped, so that memory is bounded and the large
@@ -29,6 +30,7 @@ class ReplayStats:
     relations: Counter[str] = field(default_factory=Counter)
     dead_lettered: Counter[str] = field(default_factory=Counter)
     unreadable: Counter[str] = field(default_factory=Counter)
+    bad_lines: int = 0  # of what is unreadable: events, not whole files
     examples: dict[str, list[str]] = field(default_factory=dict)
     groups: Counter[str] = field(default_factory=Counter)  # by original: how many documents are similar to it
 
@@ -46,6 +48,8 @@ class ReplayStats:
     def count_rejected(self, rejected: RejectedMessage) -> None:
         reason = rejected.error.code
         self.unreadable[reason] += 1
+        origin = rejected.origin
+        self.bad_lines += origin is not None and (origin.line is not None or origin.file == STDIN)
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:
             examples.append(str(rejected.origin))

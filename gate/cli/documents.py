@@ -35,6 +35,7 @@ def check(
     only_similar: bool,
     dry_run: bool,
     selection: FileSelection,
+    strict: bool,
     verbose: bool,
     options: Options,
 ) -> None:
@@ -71,7 +72,7 @@ def check(
         if not only_similar:
             table.add(map(show.link_row, found.links))
         tables.console().print(Text(f"{show.tally(counts)}{_left_out(found, skipped.total())}."))
-    if skipped.total():
+    if strict and skipped.total():
         sys.exit(SOME_FAILED)
     if fail_on_similar and similar:
         sys.exit(SOME_SIMILAR)

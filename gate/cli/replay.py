@@ -47,6 +47,7 @@ def replay(
     id_field: str | None,
     text_field: str | None,
     selection: FileSelection,
+    strict: bool,
     wait: float,
     quiet: bool,
     verbose: bool,
@@ -57,6 +58,8 @@ def replay(
         raise click.UsageError("give --kafka or --index, not both")
     settings = load(options, kafka_brokers=kafka)
     to_topic = kafka is not None or (settings.kafka is not None and "index" not in options.flags)
+    if not (to_topic or dry_run) and settings.index == MEMORY:
+        raise click.UsageError("name a target: --kafka HOST:PORT or --index PATH|URL; --dry-run needs none")
     if not (quiet or options.json) and sys.stdin.isatty() and any(str(path) == STDIN for path in sources):
         click.echo("reading events from standard input; Ctrl-D ends them", err=True)
     stats = ReplayStats()
@@ -87,7 +90,7 @@ def replay(
     if not quiet:
         unanswered = target.unanswered() if wait else 0  # with --wait 0 no verdict was looked for
         summarise(stats, unanswered, json=options.json, dry_run=dry_run)
-    if stats.unreadable or stats.dead_lettered:
+    if stats.bad_lines or stats.dead_lettered or (strict and stats.unreadable):
         sys.exit(SOME_FAILED)
 
 

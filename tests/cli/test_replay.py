@@ -7,6 +7,7 @@ import gzip
 import json
 import shlex
 import signal
+import stat
 import subprocess
 import sys
 from collections import Counter
@@ -112,9 +113,9 @@ def test_a_dry_run_reads_everything_and_leaves_nothing(archive: Path, state: Pat
 
 def test_files_that_are_done_are_left_out_by_resume_and_judged_alike_without(archive: Path) -> None:
     before = summary(archive, "--index", "kept.sqlite", code=1)
-    assert summary(archive, "--index", "kept.sqlite", "--resume", code=1)["read"] == 0
+    assert summary(archive, "--index", "kept.sqlite", "--resume", "--strict", code=1)["read"] == 0
     (archive / "bread.txt").write_text(BRIDGE)
-    resumed = summary(archive, "--index", "kept.sqlite", "--resume", code=1)
+    resumed = summary(archive, "--index", "kept.sqlite", "--resume", "--strict", code=1)
     assert (resumed["read"], resumed["done_before"]) == (1, 4)
     (archive / "bread.txt").write_text(BREAD)
     assert summary(archive, "--index", "kept.sqlite", code=1)["judged"] == before["judged"]
@@ -134,6 +135,36 @@ def test_an_index_beside_the_documents_is_none_of_them(archive: Path) -> None:
     assert report["read"] == 7
 
 
+def test_a_replay_without_a_target_is_refused(archive: Path) -> None:
+    for options in ((), ("--index", "memory")):
+        result = gate("replay", archive, *options)
+        assert result.exit_code == 2
+        assert "--kafka HOST:PORT or --index PATH|URL" in result.stderr
+        assert result.stdout == ""
+
+
+def test_a_file_that_cannot_be_read_fails_only_a_strict_replay(archive: Path) -> None:
+    (archive / "more.jsonl.gz").unlink()
+    assert summary(archive, "--index", "kept.sqlite")["unreadable"]["binary"]["count"] == 1
+    summary(archive, "--index", "kept.sqlite", "--strict", code=1)
+
+
+def test_what_is_no_document_is_counted(archive: Path) -> None:
+    (archive / ".hidden").write_text(BREAD)
+    (archive / "link").symlink_to("bread.txt")
+    report = summary(archive, "--dry-run", code=1)
+    assert (report["read"], report["links"], report["hidden"]) == (7, 1, 1)
+    shown = gate("replay", archive, "--dry-run").stdout
+    assert "links" in shown
+    assert "hidden" in shown
+
+
+def test_a_journal_is_private(archive: Path, state: Path) -> None:
+    summary(archive, "--index", "kept.sqlite", code=1)
+    [journal] = state.glob("gate/*.journal")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (journal, Path("kept.sqlite"))] == [0o600, 0o600]
+
+
 def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
     both = gate("replay", archive, "--index", "a.sqlite", "--kafka", "localhost:1")
     assert "give --kafka or --index, not both" in both.stderr
@@ -147,9 +178,7 @@ def test_a_target_is_one_and_a_source_is_there(archive: Path) -> None:
 def test_fields_of_other_names_are_mapped_and_a_file_of_prose_is_reported_once() -> None:
     Path("posts.jsonl").write_bytes(b"".join(b'{"id": %d, "body": "%d"}\n' % (n, n) for n in range(30)))
     Path("prose.jsonl").write_text("A line of prose.\n" * 100)
-    report = summary(
-        "posts.jsonl", "prose.jsonl", "--index", "kept.sqlite", "--id-field", "id", "--text-field", "body", code=1
-    )
+    report = summary("posts.jsonl", "prose.jsonl", "--index", "kept.sqlite", "--id-field", "id", "--text-field", "body")
     assert (report["read"], report["judged"]) == (30, 30)
     assert report["unreadable"] == {"not_json_lines": {"count": 1, "examples": ["prose.jsonl"]}}
     assert gate("explain", "17", "--index", "kept.sqlite").exit_code == 0

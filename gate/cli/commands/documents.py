@@ -37,7 +37,7 @@ def check(**arguments: Any) -> None:
     Every file is a document. Its id is its path relative to the folder, or the path as given where files or several
     folders are named. The files are compared with each other and, with --index, with everything that was checked in
     before; a file whose content has changed since is a revision of itself. Files that cannot be read are skipped and
-    summarised by reason (exit code 1). Hidden files are left out, and counted.
+    summarised by reason; with --strict the exit code is then 1. Hidden files are left out, and counted.
 
     The oldest file is judged first, by the time of its last change, so that the original is the oldest of its copies.
     A symbolic link, and any further hard link of a file, is shown as a link and is no document.

@@ -128,7 +128,8 @@ def replay(**arguments: Any) -> None:
 
     A replay may be stopped at any time, by force too: with --resume and the same sources it continues behind the last
     document that is known to be safe. Some may be sent twice then, which get the same verdict twice. Files and lines
-    that cannot be read are skipped and summarised by reason; the exit code is 1.
+    that cannot be read are skipped and summarised by reason. The exit code is 1 if a line cannot be read, and, with
+    --strict, if a file cannot.
 
     With --kafka the documents go to the first topic of check-ins, and their verdicts are counted as they come. With
     --index they are judged here.

@@ -53,6 +53,7 @@ def file_selection(command: F) -> F:
 
     decorated: Any = with_selection
     for option in (
+        click.option("--strict", is_flag=True, help="Exit with 1 if a file cannot be read."),
         click.option("--follow-links", is_flag=True, help="Read files outside of the folder that it has links to."),
         click.option("--hidden", is_flag=True, help="Read hidden files and folders too."),
         click.option(
