@@ -55,5 +55,5 @@ class ScannableStore(Store, Protocol):
 
 def merge_contents(current: tuple[HeldContent, ...], more: tuple[HeldContent, ...]) -> tuple[HeldContent, ...]:
     """What a document holds after more was added: a content that it holds already stays as it is."""
-    known = {held.content for held in current}
-    return (*current, *(held for held in more if held.content not in known))
+    known = {stored.content for stored in current}
+    return (*current, *(stored for stored in more if stored.content not in known))

@@ -223,7 +223,7 @@ def new_entry_id(content: bytes) -> int:
 
 
 # Not for secrets, and seeded by the system: a system call for each document takes five times as long. A forked process
-# would draw the numbers of its parent, so it is seeded anew.
+# would draw the numbers of its parent, so it is seeded again.
 _random = random.Random()  # noqa: S311
 os.register_at_fork(after_in_child=_random.seed)
 

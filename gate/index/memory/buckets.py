@@ -6,7 +6,7 @@
             entries e e e . e . e e e e . .
 
 A bucket that is full moves to a larger place at the end of the pool. What the moved leave behind is waste, and when it
-is half of the pool, the pool is written anew. No Python object is kept or made for a posting: it takes 16 bytes, and
+is half of the pool, the pool is rewritten. No Python object is kept or made for a posting: it takes 16 bytes, and
 with room and waste about 28.
 
 Marks. `read` returns the number of postings appended so far, and a short log keeps the latest appends: a read `since` a
@@ -33,7 +33,7 @@ Rows = NDArray[np.void]
 ROW = np.dtype([("begin", np.int64), ("length", np.int64)])
 
 LOG_POSTINGS = 1 << 16  # a dozen batches of 256 documents, half a MB; with fewer, racing threads re-read whole buckets
-SMALL = 1 << 14  # postings: a pool so small is not worth writing anew
+SMALL = 1 << 14  # postings: a pool so small is not worth rewriting
 PIECE = 1 << 16  # rows to move at a time when it is
 TABLES = 1 << 8
 BUCKETS = 1 << 16  # rows that a table has at first: as many as there are 16-bit blocks and bands
@@ -62,15 +62,15 @@ class Buckets:
         self._log_from = 0  # the oldest mark that the log can serve
 
     def read(self, keys: Keys, since: int | None) -> Postings:
-        begins, counts, capped = self._locate(keys, since)
-        places = _ranges(begins, counts)
+        starts, counts, capped = self._locate(keys, since)
+        places = _ranges(starts, counts)
         return Postings(counts, self._entries.take(places), self._tags.take(places), self._mark, capped)
 
     def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> ProbeMatches:
         """The same, but only what matches: where tags are too far, entries are not even fetched. At a million documents
         most of the time goes into waiting for memory."""
-        begins, counts, capped = self._locate(keys, since)
-        places = _ranges(begins, counts)
+        starts, counts, capped = self._locate(keys, since)
+        places = _ranges(starts, counts)
         differing = np.bitwise_count(self._tags.take(places) ^ np.repeat(tags, counts))
         close = np.flatnonzero(differing <= np.repeat(radii, counts))
         probes = np.searchsorted(np.cumsum(counts), close, side="right")
@@ -182,12 +182,15 @@ class Buckets:
         for row, entry in zip(self._rows_of(keys).tolist(), entries, strict=True):
             begin, length = self._rows[row].tolist()
             entries_here, tags_here = self._entries[begin : begin + length], self._tags[begin : begin + length]
-            left = np.flatnonzero(entries_here != entry)
-            if left.size < length:
-                entries_here[: left.size], tags_here[: left.size] = entries_here[left], tags_here[left]
-                self._rows["length"][row] = left.size
-                self._wasted += int(_room(np.array(length)) - _room(np.array(left.size)))
-                removed += length - left.size
+            remaining = np.flatnonzero(entries_here != entry)
+            if remaining.size < length:
+                entries_here[: remaining.size], tags_here[: remaining.size] = (
+                    entries_here[remaining],
+                    tags_here[remaining],
+                )
+                self._rows["length"][row] = remaining.size
+                self._wasted += int(_room(np.array(length)) - _room(np.array(remaining.size)))
+                removed += length - remaining.size
         if not removed:
             return
         self.total -= removed
@@ -204,8 +207,8 @@ class Buckets:
         with; 0: there are no more."""
         rows = self._rows[self._first_row[table] + bucket : self._first_row[table] + self._buckets[table]]
         past = 1 + int(np.searchsorted(np.cumsum(rows["length"]), most))
-        begins, counts = rows["begin"][:past], rows["length"][:past]
-        places = _ranges(begins, counts)
+        starts, counts = rows["begin"][:past], rows["length"][:past]
+        places = _ranges(starts, counts)
         numbers = np.arange(bucket, bucket + len(counts), dtype=np.uint64)
         keys = np.repeat(np.uint64(table) << _UPPER | numbers, counts)
         return (keys, self._entries.take(places), self._tags.take(places)), bucket + past if past < len(rows) else 0

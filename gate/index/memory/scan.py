@@ -26,8 +26,8 @@ class MemoryScan:
             numbers = list(store._records)
         for first in range(0, len(numbers), BATCH):
             with store._lock:
-                found = [store._records.get(entry) for entry in numbers[first : first + BATCH]]
-            yield [record for record in found if record is not None]
+                records = [store._records.get(entry) for entry in numbers[first : first + BATCH]]
+            yield [record for record in records if record is not None]
         if dangling:
             yield [EntryRecord(entry, content, (), b"", dead=True) for entry, content in dangling.items()]
 
@@ -37,17 +37,17 @@ class MemoryScan:
             names = list(store._documents)
         for first in range(0, len(names), BATCH):
             with store._lock:
-                found = [Document(name, store._documents.get(name, ())) for name in names[first : first + BATCH]]
-            yield [document for document in found if document.contents]
+                documents = [Document(name, store._documents.get(name, ())) for name in names[first : first + BATCH]]
+            yield [document for document in documents if document.contents]
 
     async def postings(self) -> AsyncIterator[PostingRows]:
         for table in range(TABLES):
             bucket = 0
             while True:
                 with self._store._lock:
-                    found, bucket = self._store._buckets.page(table, bucket, POSTINGS)
-                if len(found[0]):
-                    yield found
+                    rows, bucket = self._store._buckets.page(table, bucket, POSTINGS)
+                if len(rows[0]):
+                    yield rows
                 if not bucket:
                     break
 

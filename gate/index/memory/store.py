@@ -43,24 +43,24 @@ class MemoryStore:
 
     async def register_content(self, new: Sequence[NewEntry]) -> list[ContentState]:
         with self._lock:
-            return [self._register_content(one) for one in new]
+            return [self._register_content(new_entry) for new_entry in new]
 
     def _register_content(self, new: NewEntry) -> ContentState:
         document_id, content, entry = new.document_id, new.content, new.entry
         # 1. The document's record has the content before the content's record has the document: a delete that comes in
         # between finds both.
         contents = self._documents.get(document_id, ())
-        held = next((one for one in contents if one.content == content), None) if contents else None
-        others = tuple(one.content for one in contents if one is not held) if contents else ()
+        current = next((stored for stored in contents if stored.content == content), None) if contents else None
+        others = tuple(stored.content for stored in contents if stored is not current) if contents else ()
         stamp = entry
-        if held is None:
+        if current is None:
             self._documents[document_id] = (*contents, HeldContent(content, new.version, None, entry))
-        elif held.answer:
-            return ContentState(None, held.answer, others, held.stamp)
-        elif held.answer == VOID:
-            self._replace(document_id, contents, held._replace(answer=None, stamp=entry))
+        elif current.answer:
+            return ContentState(None, current.answer, others, current.stamp)
+        elif current.answer == VOID:
+            self._replace(document_id, contents, current._replace(answer=None, stamp=entry))
         else:
-            stamp = held.stamp
+            stamp = current.stamp
         # 2. The content.
         existing = self._contents.get(content)
         if existing is None:
@@ -102,7 +102,10 @@ class MemoryStore:
 
     async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         with self._lock:
-            return [self._register(one.entry, one.ticket, one.duplicate_of) for one in registrations]
+            return [
+                self._register(registration.entry, registration.ticket, registration.duplicate_of)
+                for registration in registrations
+            ]
 
     def _register(self, entry: int, ticket: int, duplicate_of: int) -> EntryRecord | None:
         if ticket and duplicate_of:
@@ -121,18 +124,18 @@ class MemoryStore:
 
     def _save_answer(self, update: AnswerUpdate) -> bytes | None:
         contents = self._documents.get(update.document_id, ())
-        for held in contents:
-            if held.content == update.content:
-                if held.answer != update.replacing or update.stamp not in (None, held.stamp):
-                    return held.answer
-                answered = HeldContent(held.content, held.version, update.answer, held.stamp)
+        for current in contents:
+            if current.content == update.content:
+                if current.answer != update.replacing or update.stamp not in (None, current.stamp):
+                    return current.answer
+                answered = HeldContent(current.content, current.version, update.answer, current.stamp)
                 self._replace(update.document_id, contents, answered)
                 return update.answer
         return None
 
     def _replace(self, document_id: str, contents: tuple[HeldContent, ...], new: HeldContent) -> None:
         """Put one content of a document in the place of the same with another answer or stamp."""
-        self._documents[document_id] = tuple([new if held.content == new.content else held for held in contents])
+        self._documents[document_id] = tuple([new if stored.content == new.content else stored for stored in contents])
 
     async def contents(self, contents: Sequence[bytes]) -> list[int | None]:
         with self._lock:
@@ -146,7 +149,7 @@ class MemoryStore:
         with self._lock:
             for document_id in document_ids:
                 if contents := self._documents.get(document_id):
-                    self._documents[document_id] = tuple(held._replace(answer=VOID) for held in contents)
+                    self._documents[document_id] = tuple(stored._replace(answer=VOID) for stored in contents)
             return [self._documents.get(document_id, ()) for document_id in document_ids]
 
     async def remove_holders(self, holdings: Sequence[tuple[int, str]]) -> list[EntryRecord | None]:
@@ -188,13 +191,15 @@ class MemoryStore:
             return [self._remove_contents(*holding) for holding in holdings]
 
     def _remove_contents(self, document_id: str, contents: Sequence[HeldContent]) -> bool:
-        gone = {(held.content, held.stamp) for held in contents}
-        left = tuple(held for held in self._documents.get(document_id, ()) if (held.content, held.stamp) not in gone)
-        if left:
-            self._documents[document_id] = left
+        removed = {(stored.content, stored.stamp) for stored in contents}
+        remaining = tuple(
+            stored for stored in self._documents.get(document_id, ()) if (stored.content, stored.stamp) not in removed
+        )
+        if remaining:
+            self._documents[document_id] = remaining
         else:
             self._documents.pop(document_id, None)
-        return not left
+        return not remaining
 
     def scan(self) -> MemoryScan:
         return MemoryScan(self)
@@ -216,7 +221,9 @@ class MemoryStore:
                 for entry, record in self._records.items()
             )
             documents = sum(
-                size(document_id) + size(contents) + sum(size(held) + size(held.answer or b"") for held in contents)
+                size(document_id)
+                + size(contents)
+                + sum(size(stored) + size(stored.answer or b"") for stored in contents)
                 for document_id, contents in self._documents.items()
             )
             return {

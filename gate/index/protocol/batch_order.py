@@ -4,11 +4,11 @@ Claiming a whole batch at once would be sound, but copies inside it would all be
 the first of each family is claimed first, and the others when it holds its ticket: they are then registered as
 duplicates and nothing of them is stored. Versions of one document are claimed one after another.
 
-Within a family no document overtakes another, so that a verdict does not depend on how a stream was cut into batches:
-it is what it would be had the documents come one by one. (But for the false candidates that a document is compared
-with; where versions replace each other, for documents that come together with the version that replaces what they are
-alike to; and for the group, where a document is alike to two entries of an earlier batch, of which the first had to
-wait there.)
+Within a family documents are claimed in the order of the batch, so that a verdict does not depend on how a stream was
+cut into batches: it is what it would be had the documents come one by one. (But for the false candidates that a
+document is compared with; where versions replace each other, for documents that come together with the version that
+replaces what they are alike to; and for the group, where a document is alike to two entries of an earlier batch, of
+which the first had to wait there.)
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _in_shared_buckets(postings: Probes, probes: Probes) -> tuple[Probes, Probes
 
 
 async def claim_in_order(index: Index, method: Method, profile: Profile, claims: Sequence[Claim]) -> list[Outcome]:
-    """Claim a batch in waves; the outcomes in the order of the claims."""
+    """Claim a batch in waves: all that need not wait for one another, then those that waited. The outcomes are in the
+    order of the claims."""
     deliveries, contents = _firsts((c.document_id, c.content) for c in claims), _firsts(c.content for c in claims)
     earlier = similar_within_batch(method, profile, [claim.body for claim in claims])
     family = _families(earlier, contents)

@@ -142,18 +142,18 @@ class CandidateFinder:
         same_as = representatives(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
         repeated = (entries[same_as] == entries) & (rows[same_as] == rows) & (same_as != np.arange(len(entries)))
         most = self._limits.max_candidates
-        left = _nearest_first(np.flatnonzero(~repeated), rows, same_as, most)
+        remaining = _nearest_first(np.flatnonzero(~repeated), rows, same_as, most)
         known: dict[int, EntryRecord | None] = {}
         pairs: dict[tuple[int, int], EntryRecord] = {}
-        while left.size:
+        while remaining.size:
             # No more records are fetched than may be compared: of a crowded bucket, most never are.
-            chosen, left = left, left[:0]
-            if np.bincount(rows[chosen]).max() > most:  # then they are in the order of rows
-                nth = np.arange(chosen.size) - np.searchsorted(rows[chosen], rows[chosen])
-                chosen, left = chosen[nth < most], chosen[nth >= most]
-            fresh = [entry for entry in np.unique(entries[chosen]).tolist() if entry not in known]
+            current, remaining = remaining, remaining[:0]
+            if np.bincount(rows[current]).max() > most:  # then they are in the order of rows
+                nth = np.arange(current.size) - np.searchsorted(rows[current], rows[current])
+                current, remaining = current[nth < most], current[nth >= most]
+            fresh = [entry for entry in np.unique(entries[current]).tolist() if entry not in known]
             known.update(zip(fresh, await self._store.records(fresh), strict=True))
-            for row, entry in dict.fromkeys(zip(rows[chosen].tolist(), entries[chosen].tolist(), strict=True)):
+            for row, entry in dict.fromkeys(zip(rows[current].tolist(), entries[current].tolist(), strict=True)):
                 i, other = documents[row], known[entry]
                 if (
                     other is None
@@ -162,16 +162,16 @@ class CandidateFinder:
                     or other.owner.document_id == subjects[i].owner.document_id
                 ):
                     continue
-                found = sets.setdefault(i, CandidateSet())
-                if len(found.candidates) >= most:
-                    found.degraded.add(Degraded.CANDIDATES_CAPPED)
+                candidate_set = sets.setdefault(i, CandidateSet())
+                if len(candidate_set.candidates) >= most:
+                    candidate_set.degraded.add(Degraded.CANDIDATES_CAPPED)
                     continue
-                found.candidates.add(entry)
+                candidate_set.candidates.add(entry)
                 pairs[i, entry] = other
-            full = [row for row in np.unique(rows[left]).tolist() if _is_full(sets.get(documents[row]), most)]
+            full = [row for row in np.unique(rows[remaining]).tolist() if _is_full(sets.get(documents[row]), most)]
             for row in full:
                 sets[documents[row]].degraded.add(Degraded.CANDIDATES_CAPPED)
-            left = left[~np.isin(rows[left], full)]
+            remaining = remaining[~np.isin(rows[remaining], full)]
         verified = verify(
             self._method, self._profile, [subjects[i].body for i, _ in pairs], [other.body for other in pairs.values()]
         )
@@ -198,5 +198,5 @@ def _nearest_first(
     return places[np.lexsort((-times, owners))]
 
 
-def _is_full(found: CandidateSet | None, most: int) -> bool:
-    return found is not None and len(found.candidates) >= most
+def _is_full(candidate_set: CandidateSet | None, most: int) -> bool:
+    return candidate_set is not None and len(candidate_set.candidates) >= most

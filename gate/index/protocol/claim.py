@@ -13,13 +13,13 @@ Every document runs the same steps, each of them idempotent and none of them loc
 Why it is right: an entry is in all its buckets before its ticket is drawn. Of two entries alike, the one with the
 higher ticket therefore re-reads after the other has appended, and finds it: registered, or to be helped to a
 registration that is final. So it knows the lower ticket and yields. A registration is written once per entry; a claim
-that finds another than it wanted to write begins again, as after a crash, and obeys what it reads.
+that finds another than it wanted to write restarts, as after a crash, and obeys what it reads.
 
 Hence what may run concurrently (`gather`): registering the content and the first read, registering a ticket and the
 re-read. But a claim that finds its entry registered already re-reads too: the ticket may be younger than its first
 read.
 
-A deletion (`deletion`) lets the entry die first and removes what pointed to it after; a claim that appended too late
+A deletion (`deletion`) marks the entry dead first and removes what pointed to it after; a claim that appended too late
 gets no registration, and removes its postings.
 """
 
@@ -108,25 +108,27 @@ class Index:
         return [outcomes[i] for i in range(len(claims))]
 
     async def _attempt(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
-        """One pass over the steps. A claim without an outcome found the index changed by others, and begins again."""
+        """One pass over the steps. A claim without an outcome found the index changed by others, and restarts."""
         states, first = await self._register_and_read(claims)
         outcomes, records = await self._replay(claims, states)
 
         subjects = {i: _subject(claims[i], r) for i, r in records.items() if not _is_copy(claims[i], r)}
-        found = await self._find_registered(first, subjects)
-        await self._add_originals({i: r for i, r in subjects.items() if r.duplicate_of}, found)
+        candidates = await self._find_registered(first, subjects)
+        await self._add_originals({i: r for i, r in subjects.items() if r.duplicate_of}, candidates)
 
         fresh = {i: r for i, r in subjects.items() if not r.registered}
-        copies = {i: fresh[i] for i, candidates in found.items() if i in fresh and candidates.ticketed_before(None)}
+        copies = {
+            i: fresh[i] for i, candidate_set in candidates.items() if i in fresh and candidate_set.ticketed_before(None)
+        }
         if self._profile.index == "all":
             copies = {}
         entrants = {i: r for i, r in fresh.items() if i not in copies}
         ticketed = {i: r for i, r in subjects.items() if r.ticket}
-        records |= await self._register_copies(copies, found)
-        records |= await self._enter_and_reread(entrants, ticketed, found, first)
+        records |= await self._register_copies(copies, candidates)
+        records |= await self._enter_and_reread(entrants, ticketed, candidates, first)
 
         judged = {
-            i: self._judge(claims[i], record, found.get(i), earlier_versions=bool(states[i].others))
+            i: self._judge(claims[i], record, candidates.get(i), earlier_versions=bool(states[i].others))
             for i, record in records.items()
             if record.registered
         }
@@ -194,17 +196,18 @@ class Index:
         self, reading: BucketReading, subjects: Mapping[int, EntryRecord]
     ) -> dict[int, CandidateSet]:
         """The candidates of each subject that has any. Those that are alike are registered: they are helped to it."""
-        found = await self._finder.find(reading, subjects)
-        if found.dead:
-            await deletion.clear(self._store, self._method, found.dead)  # what a crash may have left of a deletion
-        if len(found.dangling[0]):
-            await self._store.remove_postings(*found.dangling)
-        helped = await self._help({other.entry: other for _, other, _ in found.alike if not other.registered})
-        for i, other, measured in found.alike:
+        neighbourhood = await self._finder.find(reading, subjects)
+        if neighbourhood.dead:
+            # What a crash may have left of a deletion.
+            await deletion.clear(self._store, self._method, neighbourhood.dead)
+        if len(neighbourhood.dangling[0]):
+            await self._store.remove_postings(*neighbourhood.dangling)
+        helped = await self._help({other.entry: other for _, other, _ in neighbourhood.alike if not other.registered})
+        for i, other, measured in neighbourhood.alike:
             record = helped.get(other.entry, other)
             if record is not None and not record.duplicate_of:
-                found.sets[i].alike[other.entry] = (record, measured)
-        return found.sets
+                neighbourhood.sets[i].alike[other.entry] = (record, measured)
+        return neighbourhood.sets
 
     async def _help(self, unregistered: dict[int, EntryRecord]) -> dict[int, EntryRecord | None]:
         """Enter for claims that stopped half-way; the record of each entry then. None: the entry died."""
@@ -212,25 +215,25 @@ class Index:
         records = [unregistered[entry] for entry in entries]
         return dict(zip(entries, await self._register(records, await self._append_and_draw(records)), strict=True))
 
-    async def _add_originals(self, copies: dict[int, EntryRecord], found: dict[int, CandidateSet]) -> None:
+    async def _add_originals(self, copies: dict[int, EntryRecord], candidates: dict[int, CandidateSet]) -> None:
         """A registered duplicate is always compared with its original, even where a capped bucket hides that."""
-        missing = {i: r for i, r in copies.items() if i not in found or r.duplicate_of not in found[i].alike}
+        missing = {i: r for i, r in copies.items() if i not in candidates or r.duplicate_of not in candidates[i].alike}
         living = await self._living({record.duplicate_of for record in missing.values()})
         for i, record in missing.items():
             if original := living.get(record.duplicate_of):
                 measures = self._method.compare([record.body], [original.body])
-                candidates = found.setdefault(i, CandidateSet())
-                candidates.alike[original.entry] = (original, likeness_of_pair(measures, 0, self._profile))
+                candidate_set = candidates.setdefault(i, CandidateSet())
+                candidate_set.alike[original.entry] = (original, likeness_of_pair(measures, 0, self._profile))
 
     # 3. Claim.
 
     async def _register_copies(
-        self, copies: dict[int, EntryRecord], found: dict[int, CandidateSet]
+        self, copies: dict[int, EntryRecord], candidates: dict[int, CandidateSet]
     ) -> dict[int, EntryRecord]:
-        """Register duplicates of what was there first; those that turn out to hold a ticket begin again."""
-        firsts = {i: min(found[i].ticketed_before(None), key=lambda pair: pair[0].ticket)[0] for i in copies}
-        wanted = [Registration(copies[i].entry, duplicate_of=firsts[i].entry) for i in copies]
-        records = await self._store.register(wanted) if wanted else []
+        """Register duplicates of what was there first; those that turn out to hold a ticket restart."""
+        firsts = {i: min(candidates[i].ticketed_before(None), key=lambda pair: pair[0].ticket)[0] for i in copies}
+        registrations = [Registration(copies[i].entry, duplicate_of=firsts[i].entry) for i in copies]
+        records = await self._store.register(registrations) if registrations else []
         return {i: r for i, r in zip(copies, records, strict=True) if r is not None and r.duplicate_of}
 
     async def _append_and_draw(self, records: Sequence[EntryRecord]) -> list[Registration]:
@@ -244,10 +247,10 @@ class Index:
         return [Registration(record.entry, ticket=first + n) for n, record in enumerate(records)]
 
     async def _register(
-        self, records: Sequence[EntryRecord], wanted: Sequence[Registration]
+        self, records: Sequence[EntryRecord], registrations: Sequence[Registration]
     ) -> list[EntryRecord | None]:
         """Register tickets; the records then. None: the entry died, and the postings appended for it are removed."""
-        registered = await self._store.register(wanted) if wanted else []
+        registered = await self._store.register(registrations) if registrations else []
         late = [record for record, current in zip(records, registered, strict=True) if current is None]
         if late:
             keys, entries, _ = postings_of(self._method, late)
@@ -261,38 +264,40 @@ class Index:
         self,
         entrants: dict[int, EntryRecord],
         ticketed: dict[int, EntryRecord],
-        found: dict[int, CandidateSet],
+        candidates: dict[int, CandidateSet],
         first: BucketReading,
     ) -> dict[int, EntryRecord]:
-        """Claims with a ticket of their own, drawn now or before, read again; the others begin again."""
+        """Claims with a ticket of their own, drawn now or before, read again; the others restart."""
         if not entrants and not ticketed:
             return {}
         records = list(entrants.values())
-        wanted = await self._append_and_draw(records)
+        registrations = await self._append_and_draw(records)
         bodies = {i: record.body for i, record in (entrants | ticketed).items()}
-        registered, tail = await self._gather(self._register(records, wanted), self._finder.read(bodies, since=first))
+        registered, tail = await self._gather(
+            self._register(records, registrations), self._finder.read(bodies, since=first)
+        )
         own = ticketed | {
             i: record
-            for i, record, registration in zip(entrants, registered, wanted, strict=True)
+            for i, record, registration in zip(entrants, registered, registrations, strict=True)
             if record is not None and record.ticket == registration.ticket
         }
         for i, later in (await self._find_registered(tail, own)).items():
-            found.setdefault(i, CandidateSet()).merge(later)
+            candidates.setdefault(i, CandidateSet()).merge(later)
         return own
 
     # 5. Judge and save.
 
     def _judge(
-        self, claim: Claim, record: EntryRecord, found: CandidateSet | None, *, earlier_versions: bool
+        self, claim: Claim, record: EntryRecord, candidate_set: CandidateSet | None, *, earlier_versions: bool
     ) -> Outcome:
         copy = _is_copy(claim, record)
-        if found is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
+        if candidate_set is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
             return Outcome(NO_CANDIDATES, {}, entered=bool(record.ticket))  # as most are
         earlier: list[tuple[EntryRecord, Likeness]] = []
         if copy:
             earlier = [(record, EXACT)]
-        elif found is not None:
-            earlier = found.ticketed_before(record.ticket or None)
+        elif candidate_set is not None:
+            earlier = candidate_set.ticketed_before(record.ticket or None)
         answer = judge(
             claim.document_id,
             [
@@ -302,8 +307,8 @@ class Index:
             empty=claim.empty,
             short=not claim.body,
             earlier_versions=earlier_versions,
-            candidates=len(found.candidates) if found else 0,
-            degraded=found.degraded.union(claim.degraded) if found else claim.degraded,
+            candidates=len(candidate_set.candidates) if candidate_set else 0,
+            degraded=candidate_set.degraded.union(claim.degraded) if candidate_set else claim.degraded,
             max_matches=self._limits.max_matches,
         )
         entries = _entries_in([answer]) if earlier else ()
@@ -345,11 +350,13 @@ class Index:
             self._store.documents([claim.document_id for claim in claims]),
             self._store.contents([claim.content for claim in claims]),
         )
-        stored = {(c.document_id, held.content): held for c, contents in zip(claims, documents) for held in contents}
+        stored_contents = {
+            (c.document_id, stored.content): stored for c, contents in zip(claims, documents) for stored in contents
+        }
         answers = {
-            i: decode_answer(held.answer)
+            i: decode_answer(stored.answer)
             for i, claim in enumerate(claims)
-            if (held := stored.get((claim.document_id, claim.content))) is not None and held.answer
+            if (stored := stored_contents.get((claim.document_id, claim.content))) is not None and stored.answer
         }
         living = await self._living(_entries_in(answers.values()) | {entry for entry in entries if entry})
         outcomes = _valid_outcomes(claims, answers, living)
@@ -362,10 +369,10 @@ class Index:
             if i not in outcomes:
                 records[i] = record
         subjects = {i: record for i, record in records.items() if not _is_copy(claims[i], record)}
-        found = await self._find_without_helping(subjects)
+        candidates = await self._find_without_helping(subjects)
         for i, record in records.items():
-            others = any(held.content != claims[i].content for held in documents[i])
-            outcomes[i] = self._judge(claims[i], record, found.get(i), earlier_versions=others)
+            others = any(stored.content != claims[i].content for stored in documents[i])
+            outcomes[i] = self._judge(claims[i], record, candidates.get(i), earlier_versions=others)
         return [outcomes[i] for i in range(len(claims))]
 
     async def find_alike(self, body: bytes) -> CandidateSet:
@@ -375,10 +382,10 @@ class Index:
 
     async def _find_without_helping(self, subjects: Mapping[int, EntryRecord]) -> dict[int, CandidateSet]:
         reading = await self._finder.read({i: record.body for i, record in subjects.items()})
-        found = await self._finder.find(reading, subjects)
-        for i, other, measured in found.alike:
-            found.sets[i].alike[other.entry] = (other, measured)
-        return found.sets
+        neighbourhood = await self._finder.find(reading, subjects)
+        for i, other, measured in neighbourhood.alike:
+            neighbourhood.sets[i].alike[other.entry] = (other, measured)
+        return neighbourhood.sets
 
     async def delete(self, document_ids: Sequence[str]) -> list[bool]:
         """Delete documents, and every entry with its last holder. False: there was no such document."""
@@ -413,7 +420,7 @@ def _counts_against(record: EntryRecord | None, claim: Claim) -> bool:
 def _valid_outcomes(
     claims: Sequence[Claim], answers: Mapping[int, Answer], living: dict[int, EntryRecord]
 ) -> dict[int, Outcome]:
-    """The earlier answers that are still valid. The others name an entry that is gone: their claims are judged anew."""
+    """The earlier answers that are still valid. The others name an entry that is gone: those claims are judged."""
     return {
         i: Outcome(answer, {entry: living[entry] for entry in _entries_in([answer])}, not answer.similar)
         for i, answer in answers.items()

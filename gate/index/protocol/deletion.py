@@ -1,7 +1,7 @@
 """Taking documents and entries out of the index. Any process may do any of it, any number of times, and stop anywhere.
 
-    1. void      the document's answers are taken back: from here on none is valid that no entry answers for
-    2. remove    the document leaves the holders of its contents' entries; an entry dies with its last holder
+    1. void      the document's answers: from here on none is valid that no entry backs
+    2. remove    the document leaves the holders of its contents' entries; without a holder an entry is marked dead
     3. clear     what pointed to a dead entry goes first, the entry's record last
     4. finish    the document's own record goes, unless the document was checked in again meanwhile: then once more
 
@@ -36,15 +36,19 @@ async def delete(store: Store, method: Method, document_ids: Sequence[str]) -> l
         """One round; the documents that are still there. One that was known in a round that is repeated is known,
         though it may be gone."""
         contents = await store.void_answers(remaining)
-        holdings = [(document_id, held) for document_id, held in zip(remaining, contents, strict=True) if held]
+        holdings = [
+            (document_id, contents_held)
+            for document_id, contents_held in zip(remaining, contents, strict=True)
+            if contents_held
+        ]
         known.update(document_id for document_id, _ in holdings)
-        pairs = [(document_id, held.content) for document_id, contents in holdings for held in contents]
+        pairs = [(document_id, stored.content) for document_id, contents in holdings for stored in contents]
         entries = await store.contents([content for _, content in pairs]) if pairs else []
         holders = [(entry, document_id) for (document_id, _), entry in zip(pairs, entries, strict=True) if entry]
         if holders:
             await clear(store, method, await store.remove_holders(holders))
-        gone = await store.remove_contents(holdings) if holdings else []
-        return [document_id for (document_id, _), is_gone in zip(holdings, gone, strict=True) if not is_gone]
+        removed = await store.remove_contents(holdings) if holdings else []
+        return [document_id for (document_id, _), was_removed in zip(holdings, removed, strict=True) if not was_removed]
 
     while remaining:
         remaining = await retry_stale(remove)
@@ -57,10 +61,10 @@ async def retire_versions(store: Store, method: Method, latest: Sequence[Version
     left."""
     contents = await store.documents([version.document_id for version in latest]) if latest else []
     others = [
-        (version, held.content)
+        (version, stored.content)
         for version, contents_held in zip(latest, contents, strict=True)
-        for held in contents_held
-        if held.content != version.content
+        for stored in contents_held
+        if stored.content != version.content
     ]
     entries = await store.contents([content for _, content in others]) if others else []
     existing = [entry for entry in entries if entry]
@@ -79,7 +83,7 @@ def _is_before(record: EntryRecord, ticket: int | None) -> bool:
 
 
 async def kill_entries(store: Store, method: Method, entries: Sequence[int]) -> None:
-    """Let entries die, whatever holds them, and clear them."""
+    """Mark entries dead, whatever holds them, and clear them."""
     if entries:
         await clear(store, method, await store.mark_dead(entries))
 

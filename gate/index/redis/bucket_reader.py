@@ -128,17 +128,17 @@ class BucketReader:
         self, parts: Sequence[Part], crowded: Sequence[Sequence[bytes]]
     ) -> dict[tuple[int, bytes], bytes]:
         """What overflowed from those buckets that are crowded, by shard, generation and name."""
-        wanted = [
+        overflowing = [
             (shard, sorted(name for name in full if name[1:] in set(names)))
             for (shard, names), full in zip(parts, crowded, strict=True)
             if full
         ]
-        wanted = [(shard, names) for shard, names in wanted if names]
-        if not wanted:
+        overflowing = [(shard, names) for shard, names in overflowing if names]
+        if not overflowing:
             return {}
-        replies = await self.overflow(wanted, self._max_bucket + 1)
+        replies = await self.overflow(overflowing, self._max_bucket + 1)
         return {
             (shard, name): postings
-            for (shard, names), some in zip(wanted, replies, strict=True)
+            for (shard, names), some in zip(overflowing, replies, strict=True)
             for name, postings in zip(names, some, strict=True)
         }

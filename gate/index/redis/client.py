@@ -163,7 +163,7 @@ class RedisClient:
         raise AssertionError("unreachable")
 
     async def _refresh_slots(self) -> None:
-        """Ask a Cluster anew which node has which slots: redis-py does not, after a pipeline broke."""
+        """Ask a Cluster again which node has which slots: redis-py does not, after a pipeline broke."""
         if isinstance(self.client, RedisCluster):
             try:
                 await self.client.nodes_manager.initialize()
@@ -252,7 +252,7 @@ class RedisClient:
                 pipe.execute_command(*arguments)
             # Redirections are not followed: an ASK leads to half a slot (see run_on_shards.lua), and where the Cluster
             # is down redis-py closes the connections of other calls. A call that was redirected asks for the slots
-            # anew and is retried.
+            # again and is retried.
             return list(await pipe.execute(raise_on_error=False, allow_redirections=False))
         pool: Any = self.client.connection_pool
         connection = self._idle.pop() if self._idle else await pool.get_connection()

@@ -35,7 +35,7 @@ async def update_with_cas(
             results[i] = None if current is None else changes[i](current)
             if results[i] != current:
                 differing.append(i)
-        items = [item_of(i, wanted) for i in differing if (wanted := results[i]) is not None]
+        items = [item_of(i, result) for i in differing if (result := results[i]) is not None]
         columns = list(zip(*(item for _, item in items), strict=True))
         numbers = np.array([shard for shard, _ in items], np.int64)
         done = await shards.call_items(COMPARE_AND_SET, numbers, (), columns)

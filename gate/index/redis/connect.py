@@ -184,11 +184,11 @@ async def _check_server(client: LibraryClient, url: str, settings: RedisSettings
 
 async def agree_on_view(client: LibraryClient, prefix: str, digest: str, url: str) -> View:
     """The view in every shard; a new index gets one. ConfigError: it means something else."""
-    made = View(FORMAT, digest, GENERATIONS[0], started=time.time())
+    new_view = View(FORMAT, digest, GENERATIONS[0], started=time.time())
     keys = [key + b"v" for key in prefixes_of(prefix)]
     with translate_errors(url):
         # The first shard decides: a process that lost there writes the same view to the others.
-        await client.set(keys[0], made.encode(), nx=True)
+        await client.set(keys[0], new_view.encode(), nx=True)
         first = await client.get(keys[0]) or b""
         for key in keys[1:]:
             await client.set(key, first, nx=True)

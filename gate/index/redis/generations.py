@@ -11,8 +11,8 @@ windows.
 
 Each change goes to the first shard and then to the others, and is in all of them before the next one begins. A call
 under another view than the shard's is refused, so a process that missed a change can neither read nor write by what it
-knew. A process that finds a shard behind another brings it up: the one that began may have died, or a failover lost a
-change. A shard without a view has lost more than that, and no process goes on as if it had not.
+knew. A process that finds a shard behind another applies the missing change to it: the process that began the change
+may have died, or a failover lost it. A shard without a view has lost more than that, and every process stops there.
 """
 
 from __future__ import annotations
@@ -112,15 +112,15 @@ async def _read_view(client: LibraryClient, prefix: bytes) -> tuple[bytes, View]
         ) from exc
 
 
-async def _change_view(client: LibraryClient, prefix: bytes, read: bytes, wanted: bytes) -> bool:
-    return bool(await client.eval(CHANGE_VIEW, 1, prefix + b"v", read, wanted))
+async def _change_view(client: LibraryClient, prefix: bytes, read: bytes, changed: bytes) -> bool:
+    return bool(await client.eval(CHANGE_VIEW, 1, prefix + b"v", read, changed))
 
 
 async def _step(client: LibraryClient, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
     """One step, in all shards when it returns. `Stale`: another process was faster; read the view again."""
     with translate_errors():
         encoded, current = await _read_view(client, prefixes[0])
-        wanted = msgspec.structs.replace(view, epoch=view.epoch + 1, **changes)
-        if current != view or not await _change_view(client, prefixes[0], encoded, wanted.encode()):
+        changed = msgspec.structs.replace(view, epoch=view.epoch + 1, **changes)
+        if current != view or not await _change_view(client, prefixes[0], encoded, changed.encode()):
             raise Stale("another process is changing the generations of this index")
     return await current_view(client, prefixes)

@@ -213,9 +213,9 @@ def decode_record(field: bytes, value: bytes) -> EntryRecord:
 def encode_registrations(registrations: Sequence[Registration]) -> NDArray[np.uint8]:
     """Rows of name, life, flags and registration."""
     rows = np.zeros(len(registrations), [("entry", ">u8"), ("flags", np.uint8), ("registration", "<u8")])
-    rows["entry"] = [one.entry for one in registrations]
-    rows["flags"] = [TICKET if one.ticket else DUPLICATE for one in registrations]
-    rows["registration"] = [one.ticket or one.duplicate_of for one in registrations]
+    rows["entry"] = [registration.entry for registration in registrations]
+    rows["flags"] = [TICKET if registration.ticket else DUPLICATE for registration in registrations]
+    rows["registration"] = [registration.ticket or registration.duplicate_of for registration in registrations]
     return rows.view(np.uint8).reshape(len(rows), rows.itemsize)
 
 
@@ -244,10 +244,10 @@ def decode_holders(value: bytes, at: int) -> tuple[Holder, ...]:
 
 def encode_held(contents: tuple[HeldContent, ...]) -> bytes:
     parts = []
-    for held in contents:
-        parts.append(_HELD.pack(held.content, held.stamp))
-        parts.append(_encode_optional(None if held.version is None else held.version.encode()))
-        parts.append(_encode_optional(held.answer))
+    for stored in contents:
+        parts.append(_HELD.pack(stored.content, stored.stamp))
+        parts.append(_encode_optional(None if stored.version is None else stored.version.encode()))
+        parts.append(_encode_optional(stored.answer))
     return b"".join(parts)
 
 

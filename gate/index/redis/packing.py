@@ -75,13 +75,13 @@ def rows_by_shard(keys: Keys, entries: Keys, tags: Keys, widths: Numbers) -> dic
     shards, numbers = shards_of(keys), packed(keys)
     items: dict[int, list[bytes]] = defaultdict(list)
     for width in np.flatnonzero(np.bincount(widths)).tolist():
-        chosen = np.flatnonzero(widths == width)
-        order, bounds = by_shard(shards[chosen])
-        chosen = chosen[order]
-        rows = np.empty((len(chosen), 12 + width), np.uint8)
-        rows[:, :4] = numbers[chosen].view(np.uint8).reshape(-1, 4)
-        rows[:, 4:12] = entries[chosen].astype("<u8").view(np.uint8).reshape(-1, 8)
-        rows[:, 12:] = tags[chosen].astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
+        of_width = np.flatnonzero(widths == width)
+        order, bounds = by_shard(shards[of_width])
+        of_width = of_width[order]
+        rows = np.empty((len(of_width), 12 + width), np.uint8)
+        rows[:, :4] = numbers[of_width].view(np.uint8).reshape(-1, 4)
+        rows[:, 4:12] = entries[of_width].astype("<u8").view(np.uint8).reshape(-1, 8)
+        rows[:, 12:] = tags[of_width].astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
         joined, size = rows.tobytes(), bytes([8 + width])
         for shard, (a, b) in enumerate(pairwise(((12 + width) * bounds).tolist())):
             if a < b:
@@ -127,18 +127,18 @@ def matching(
         counts = np.minimum(counts, limit)
     places, entries = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for width in np.flatnonzero(np.bincount(widths)).tolist():
-        chosen = np.flatnonzero(widths == width)
-        several = counts[chosen]
-        data = b"".join((*map(pieces.__getitem__, chosen.tolist()), bytes(16)))
+        of_width = np.flatnonzero(widths == width)
+        several = counts[of_width]
+        data = b"".join((*map(pieces.__getitem__, of_width.tolist()), bytes(16)))
         # Eight bytes at each posting's entry and tag, in their places; what follows a short tag is masked away.
-        owners, kept = (np.ndarray(int(several.sum()), "<u8", data, at, (8 + width,)) for at in (0, 8))
-        differing = np.repeat(tags[chosen], several)
-        differing ^= kept
+        owners, stored_tags = (np.ndarray(int(several.sum()), "<u8", data, at, (8 + width,)) for at in (0, 8))
+        differing = np.repeat(tags[of_width], several)
+        differing ^= stored_tags
         differing &= _MASKS[width]
-        near = radii[chosen]
+        near = radii[of_width]
         close = np.bitwise_count(differing) <= np.repeat(near, several) if near.any() else differing == 0
         matched = np.flatnonzero(close)
-        places.append(chosen[np.searchsorted(np.cumsum(several), matched, side="right")])
+        places.append(of_width[np.searchsorted(np.cumsum(several), matched, side="right")])
         entries.append(owners[matched])
     return np.concatenate(places), np.concatenate(entries), capped
 

@@ -74,8 +74,8 @@ class RedisScan:
                 yield [Document(name.decode(), decode_held(value)) for name, value in fields]
 
     async def _fields(self, kind: bytes) -> AsyncIterator[list[tuple[bytes, bytes]]]:
-        async for found in pages(self._shards, SCAN_HASH, kind):
-            yield [pair for page in found for pair in zip(page[::2], page[1::2], strict=True)]
+        async for hash_pages in pages(self._shards, SCAN_HASH, kind):
+            yield [pair for page in hash_pages for pair in zip(page[::2], page[1::2], strict=True)]
 
     async def postings(self) -> AsyncIterator[PostingRows]:
         async for fields in self._fields(b"b"):
@@ -93,10 +93,12 @@ class RedisScan:
     async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> PostingRows:
         rows = rows_by_shard(keys, entries, tags, self._widths.of(keys))
         replies = await self._shards.call(MISSING_POSTINGS, [(shard, packed(parts)) for shard, parts in rows.items()])
-        found = [unpack_rows(item) for reply in replies for item in reply]
-        if not found:
+        missing_rows = [unpack_rows(item) for reply in replies for item in reply]
+        if not missing_rows:
             return keys[:0], entries[:0], tags[:0]
-        missing_keys, missing_entries, missing_tags = (np.concatenate(column) for column in zip(*found, strict=True))
+        missing_keys, missing_entries, missing_tags = (
+            np.concatenate(column) for column in zip(*missing_rows, strict=True)
+        )
         return missing_keys, missing_entries, missing_tags
 
     async def restore(self, records: Sequence[EntryRecord]) -> list[EntryRecord]:

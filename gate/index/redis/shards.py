@@ -71,8 +71,8 @@ class Shards:
 
     @asynccontextmanager
     async def _refreshing(self) -> AsyncIterator[None]:
-        """Learn the view where the shards refused ours. A claim begins again then: what it read was read under the old
-        one."""
+        """Read the view again where the shards refused ours. A claim restarts then: what it read was read under the
+        old one."""
         try:
             yield
         except Stale:

@@ -116,10 +116,10 @@ class RedisStore:
         """The answer of each document to its content, its other contents, and its stamp."""
         if not new:
             return []
-        names = [one.document_id.encode() for one in new]
-        contents, entries = [one.content for one in new], [one.entry for one in new]
+        names = [new_entry.document_id.encode() for new_entry in new]
+        contents, entries = [new_entry.content for new_entry in new], [new_entry.entry for new_entry in new]
         stamps = eight_bytes(np.array(entries, np.uint64))
-        rest = [encode_unanswered(one.version) for one in new]
+        rest = [encode_unanswered(new_entry.version) for new_entry in new]
         values = list(map(b"".join, zip(contents, stamps, rest, strict=True)))
         replies = await self.shards.call_items(ADD_CONTENTS, shards_of_documents(names), (), (names, values))
         return [
@@ -130,15 +130,24 @@ class RedisStore:
     async def _add_entries(self, new: Sequence[NewEntry]) -> list[EntryRecord]:
         if not new:
             return []
-        entries = np.array([one.entry for one in new], np.uint64)
+        entries = np.array([new_entry.entry for new_entry in new], np.uint64)
         names, lives = names_and_lives(entries)
         records, tails, values = [], [], []
-        for one, name, life in zip(new, names, lives, strict=True):
-            if one.content[:4] != name:
+        for new_entry, name, life in zip(new, names, lives, strict=True):
+            if new_entry.content[:4] != name:
                 raise ValueError("the upper half of an entry's number must be that of its content id")
-            records.append(EntryRecord(one.entry, one.content, (Holder(one.document_id, one.version),), one.body))
-            tails.append(tail := sized(one.body) + encode_holder(one.document_id.encode(), one.version))
-            values.append(one.content[4:CONTENT_BYTES] + life + UNREGISTERED + tail)
+            records.append(
+                EntryRecord(
+                    new_entry.entry,
+                    new_entry.content,
+                    (Holder(new_entry.document_id, new_entry.version),),
+                    new_entry.body,
+                )
+            )
+            tails.append(
+                tail := sized(new_entry.body) + encode_holder(new_entry.document_id.encode(), new_entry.version)
+            )
+            values.append(new_entry.content[4:CONTENT_BYTES] + life + UNREGISTERED + tail)
         replies = await self.shards.call_items(ADD_ENTRIES, shards_of_entries(entries), (names,), (values,))
         joining = {}
         for i, reply in enumerate(replies):
@@ -188,18 +197,20 @@ class RedisStore:
         return int(first)
 
     async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
-        if any(one.ticket and one.duplicate_of for one in registrations):
+        if any(registration.ticket and registration.duplicate_of for registration in registrations):
             raise ValueError("a registration is a ticket or a duplicate, not both")
-        self._unappended.difference_update(one.entry for one in registrations)  # a duplicate never appends
-        entries = np.array([one.entry for one in registrations], np.uint64)
+        self._unappended.difference_update(
+            registration.entry for registration in registrations
+        )  # a duplicate never appends
+        entries = np.array([registration.entry for registration in registrations], np.uint64)
         replies = await self.shards.call_rows(REGISTER, shards_of_entries(entries), encode_registrations(registrations))
         records: list[EntryRecord | None] = []
         unknown: dict[int, int] = {}
-        for i, (one, reply) in enumerate(zip(registrations, replies, strict=True)):
-            cached = self._cached(one.entry) if reply else None
+        for i, (registration, reply) in enumerate(zip(registrations, replies, strict=True)):
+            cached = self._cached(registration.entry) if reply else None
             if reply and cached is None:
-                unknown[i] = one.entry
-            records.append(None if cached is None else _registered(cached, one, reply))
+                unknown[i] = registration.entry
+            records.append(None if cached is None else _registered(cached, registration, reply))
         for i, record in zip(unknown, await self.records(list(unknown.values())), strict=True):
             records[i] = record
         return records
@@ -260,13 +271,15 @@ class RedisStore:
 
     async def void_answers(self, document_ids: Sequence[str]) -> list[tuple[HeldContent, ...]]:
         def voided(contents: tuple[HeldContent, ...]) -> tuple[HeldContent, ...]:
-            return tuple(held._replace(answer=VOID) for held in contents)
+            return tuple(stored._replace(answer=VOID) for stored in contents)
 
         return await self.change_documents([(document_id, voided) for document_id in document_ids])
 
     async def remove_contents(self, holdings: Sequence[tuple[str, Sequence[HeldContent]]]) -> list[bool]:
-        def without(gone: set[tuple[bytes, int]]) -> Callable[[tuple[HeldContent, ...]], tuple[HeldContent, ...]]:
-            return lambda contents: tuple(held for held in contents if (held.content, held.stamp) not in gone)
+        def without(removed: set[tuple[bytes, int]]) -> Callable[[tuple[HeldContent, ...]], tuple[HeldContent, ...]]:
+            return lambda contents: tuple(
+                stored for stored in contents if (stored.content, stored.stamp) not in removed
+            )
 
         changes = [
             (document_id, without({(h.content, h.stamp) for h in contents})) for document_id, contents in holdings
@@ -323,18 +336,18 @@ class RedisStore:
     ) -> list[EntryRecord | None]:
         """Read, change and write back records. None: there is no such entry."""
 
-        async def read(chosen: Sequence[int]) -> list[EntryRecord | None]:
-            found.clear()
-            replies = await self._find_entries([changes[i][0] for i in chosen])
-            found.update(zip(chosen, replies, strict=True))
+        async def read(indices: Sequence[int]) -> list[EntryRecord | None]:
+            reply_of.clear()
+            replies = await self._find_entries([changes[i][0] for i in indices])
+            reply_of.update(zip(indices, replies, strict=True))
             return [self.decode(reply) if reply else None for reply in replies]
 
         def item_of(i: int, record: EntryRecord) -> tuple[int, Item]:
-            generation, field, value = found[i]
+            generation, field, value = reply_of[i]
             shard = int(shards_of_entries(np.array([record.entry], np.uint64))[0])
             return shard, (generation + b"r", field, value, encode_record(record))
 
-        found: dict[int, Sequence[bytes]] = {}
+        reply_of: dict[int, Sequence[bytes]] = {}
         return await update_with_cas(self.shards, [change for _, change in changes], read, item_of)
 
     async def change_documents(
@@ -342,16 +355,21 @@ class RedisStore:
     ) -> list[tuple[HeldContent, ...]]:
         """Read, change and write back what documents hold; a document that holds nothing is gone."""
 
-        async def read(chosen: Sequence[int]) -> list[tuple[HeldContent, ...] | None]:
-            replies = await self._find_documents([changes[i][0] for i in chosen])
-            found.update(zip(chosen, replies, strict=True))
+        async def read(indices: Sequence[int]) -> list[tuple[HeldContent, ...] | None]:
+            replies = await self._find_documents([changes[i][0] for i in indices])
+            value_of.update(zip(indices, replies, strict=True))
             return [decode_held(reply[1:]) if reply else None for reply in replies]
 
         def item_of(i: int, contents: tuple[HeldContent, ...]) -> tuple[int, Item]:
             name = changes[i][0].encode()
-            return int(shards_of_documents([name])[0]), (found[i][:1] + b"d", name, found[i][1:], encode_held(contents))
+            return int(shards_of_documents([name])[0]), (
+                value_of[i][:1] + b"d",
+                name,
+                value_of[i][1:],
+                encode_held(contents),
+            )
 
-        found: dict[int, bytes] = {}
+        value_of: dict[int, bytes] = {}
         changed = await update_with_cas(self.shards, [change for _, change in changes], read, item_of)
         return [contents or () for contents in changed]
 
@@ -363,17 +381,17 @@ def _state_of(content: bytes, entry: int, value: bytes) -> tuple[bytes | None, t
     """What a document's record said of a content before it was added with that entry: the answer to it, the other
     contents, and the stamp that it has now."""
     contents = decode_held(value)
-    others = tuple(held.content for held in contents if held.content != content)
-    held = next((one for one in contents if one.content == content), None)
-    if held is None or held.answer == VOID:
+    others = tuple(current.content for current in contents if current.content != content)
+    current = next((stored for stored in contents if stored.content == content), None)
+    if current is None or current.answer == VOID:
         return None, others, entry
-    return held.answer, others, held.stamp
+    return current.answer, others, current.stamp
 
 
-def _registered(cached: CachedRecord, wanted: Registration, reply: bytes | Sequence[bytes]) -> EntryRecord:
+def _registered(cached: CachedRecord, requested: Registration, reply: bytes | Sequence[bytes]) -> EntryRecord:
     """The record by what `register` returned; its body is the one that is cached, because that never changes."""
     record, tail = cached
-    ticket, duplicate_of = wanted.ticket, wanted.duplicate_of
+    ticket, duplicate_of = requested.ticket, requested.duplicate_of
     if not isinstance(reply, bytes):
         ticket, duplicate_of = decode_registration(reply[0])
         reply = reply[1]

@@ -82,9 +82,9 @@ def split_credentials(url: str) -> tuple[str, str | None, str | None]:
 
 def parse_url(url: str) -> SplitResult:
     """The parts of a URL. Messages quote nothing of it but its scheme: a password may be anywhere in a wrong one."""
-    scheme, found, _ = url.partition("://")
-    if not found or scheme not in SCHEMES:
-        problem = f"{scheme}:// is no scheme of an index" if found else "that is no URL"
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in SCHEMES:
+        problem = f"{scheme}:// is no scheme of an index" if separator else "that is no URL"
         raise ConfigError(f"index: {problem}; choose one of {', '.join(SCHEMES)}")
     try:
         parts = urlsplit(url)
@@ -103,10 +103,10 @@ def parse_url(url: str) -> SplitResult:
 
 def parse_hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
     hosts = []
-    for one in parts.netloc.rpartition("@")[2].split(","):
-        host, colon, port = one.rpartition(":")
-        if one.endswith("]") or not colon:
-            host, port = one, str(default_port)
+    for address in parts.netloc.rpartition("@")[2].split(","):
+        host, colon, port = address.rpartition(":")
+        if address.endswith("]") or not colon:
+            host, port = address, str(default_port)
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
             raise ConfigError("index: a host of that URL is missing or wrong; write host:port, with a port below 65536")
         hosts.append((host.strip("[]"), int(port)))

@@ -50,11 +50,11 @@ class SqliteScan:
 
     async def entries(self) -> AsyncIterator[Sequence[EntryRecord]]:
         first = LOWEST
-        while found := self._rows(_ENTRIES, first, BATCH):
-            yield list(map(record_of, found))
-            if found[-1][0] == HIGHEST:
+        while rows := self._rows(_ENTRIES, first, BATCH):
+            yield list(map(record_of, rows))
+            if rows[-1][0] == HIGHEST:
                 break
-            first = found[-1][0] + 1
+            first = rows[-1][0] + 1
         content = b""
         while dangling := self._rows(_DANGLING, content, BATCH):
             content = dangling[-1][1]
@@ -65,10 +65,10 @@ class SqliteScan:
         while True:
             with self._store._transaction("DEFERRED") as connection:
                 names = [name for (name,) in connection.execute(_DOCUMENTS, (last, BATCH))]
-                found = [Document(name, contents_of(connection, name)) for name in names]
-            if not found:
+                documents = [Document(name, contents_of(connection, name)) for name in names]
+            if not documents:
                 return
-            yield found
+            yield documents
             last = names[-1]
 
     async def postings(self) -> AsyncIterator[PostingRows]:
@@ -80,8 +80,8 @@ class SqliteScan:
 
     async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> PostingRows:
         columns = (column.view(np.int64).tolist() for column in (keys, entries, tags))
-        wanted = json.dumps(list(zip(*columns, strict=True)))
-        places = np.array([place for (place,) in self._rows(_MISSING, wanted)], np.int64)
+        encoded = json.dumps(list(zip(*columns, strict=True)))
+        places = np.array([place for (place,) in self._rows(_MISSING, encoded)], np.int64)
         return keys[places], entries[places], tags[places]
 
     async def restore(self, records: Sequence[EntryRecord]) -> list[EntryRecord]:

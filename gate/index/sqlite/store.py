@@ -137,8 +137,8 @@ class SqliteStore:
             if not run("SELECT 1 FROM sqlite_master").fetchone():
                 for statement in _SCHEMA.split(";"):
                     run(statement)
-                made = {"format": str(FORMAT), "profile": profile_ref, "digest": digest}
-                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", made.items())
+                initial = {"format": str(FORMAT), "profile": profile_ref, "digest": digest}
+                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", initial.items())
             meta = dict(run("SELECT name, value FROM meta"))
         if meta["format"] != str(FORMAT):
             raise ConfigError(
@@ -161,32 +161,32 @@ class SqliteStore:
 
     async def register_content(self, new: Sequence[NewEntry]) -> list[ContentState]:
         with self._transaction("IMMEDIATE") as connection:
-            return [_register_content(connection, one) for one in new]
+            return [_register_content(connection, new_entry) for new_entry in new]
 
     async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        after, wanted = since or 0, keys.view(np.int64).tolist()
+        after, key_numbers = since or 0, keys.view(np.int64).tolist()
         enough = 16 * len(keys) + 4 * self._limit  # more rows than that: a bucket is far too long to be fetched whole
         with self._transaction("DEFERRED") as connection:
             [(mark,)] = connection.execute("SELECT value FROM counters WHERE name = 'postings'")
-            rows = connection.execute(_READ, (json.dumps(wanted), after, enough)).fetchall()
+            rows = connection.execute(_READ, (json.dumps(key_numbers), after, enough)).fetchall()
             if len(rows) == enough:
                 each = (
                     connection.execute(_READ_ONE, (place, key, after, self._limit + 1))
-                    for place, key in enumerate(wanted)
+                    for place, key in enumerate(key_numbers)
                 )
                 rows = list(chain.from_iterable(each))
-        found = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
-        counts = np.bincount(found[:, 0], minlength=len(keys))
+        postings = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
+        counts = np.bincount(postings[:, 0], minlength=len(keys))
         capped = counts > self._limit
         if capped.any():
-            rank = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-            found, counts = found[rank < self._limit], np.minimum(counts, self._limit)
-        return Postings(counts, found[:, 1].astype(np.uint64), found[:, 2].astype(np.uint64), mark, capped)
+            rank = np.arange(len(postings)) - np.repeat(np.cumsum(counts) - counts, counts)
+            postings, counts = postings[rank < self._limit], np.minimum(counts, self._limit)
+        return Postings(counts, postings[:, 1].astype(np.uint64), postings[:, 2].astype(np.uint64), mark, capped)
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._transaction("DEFERRED") as connection:
-            found = records_of(connection, entries)
-        return list(map(found.get, entries))
+            by_entry = records_of(connection, entries)
+        return list(map(by_entry.get, entries))
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         columns = (column.view(np.int64).tolist() for column in (keys, entries, tags))
@@ -209,16 +209,19 @@ class SqliteStore:
         return int(last) - count + 1
 
     async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
-        if any(one.ticket and one.duplicate_of for one in registrations):
+        if any(registration.ticket and registration.duplicate_of for registration in registrations):
             raise ValueError("a registration is a ticket or a duplicate, not both")
         with self._transaction("IMMEDIATE") as connection:
             connection.executemany(
                 "UPDATE entries SET ticket = ?, duplicate_of = ? "
                 "WHERE entry = ? AND NOT dead AND ticket = 0 AND duplicate_of = 0",
-                [(one.ticket, signed(one.duplicate_of), signed(one.entry)) for one in registrations],
+                [
+                    (registration.ticket, signed(registration.duplicate_of), signed(registration.entry))
+                    for registration in registrations
+                ],
             )
-            found = records_of(connection, [one.entry for one in registrations])
-        records = (found.get(one.entry) for one in registrations)
+            by_entry = records_of(connection, [registration.entry for registration in registrations])
+        records = (by_entry.get(registration.entry) for registration in registrations)
         return [None if record is None or record.dead else record for record in records]
 
     async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
@@ -247,8 +250,8 @@ class SqliteStore:
         with self._transaction("IMMEDIATE") as connection:
             numbers = [(signed(entry),) for entry in entries]
             connection.executemany("UPDATE entries SET dead = 1 WHERE entry = ?", numbers)
-            found = records_of(connection, entries)
-        return list(map(found.get, entries))
+            by_entry = records_of(connection, entries)
+        return list(map(by_entry.get, entries))
 
     async def remove_postings(self, keys: Keys, entries: Keys) -> None:
         rows = zip(keys.view(np.int64).tolist(), entries.view(np.int64).tolist(), strict=True)
@@ -262,11 +265,13 @@ class SqliteStore:
             connection.executemany("DELETE FROM entries WHERE entry = ? AND dead", numbers)
 
     async def remove_contents(self, holdings: Sequence[tuple[str, Sequence[HeldContent]]]) -> list[bool]:
-        gone = [
-            (document_id, held.content, signed(held.stamp)) for document_id, contents in holdings for held in contents
+        rows = [
+            (document_id, stored.content, signed(stored.stamp))
+            for document_id, contents in holdings
+            for stored in contents
         ]
         with self._transaction("IMMEDIATE") as connection:
-            connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", gone)
+            connection.executemany("DELETE FROM held WHERE document = ? AND content = ? AND stamp = ?", rows)
             return [not contents_of(connection, document_id) for document_id, _ in holdings]
 
     def scan(self) -> SqliteScan:
@@ -293,17 +298,17 @@ def _register_content(connection: sqlite3.Connection, new: NewEntry) -> ContentS
     document_id, version, content, entry, body, share = new
     run, number = connection.execute, signed(entry)
     contents = contents_of(connection, document_id)
-    others = tuple(one.content for one in contents if one.content != content)
-    held = next((one for one in contents if one.content == content), None)
+    others = tuple(stored.content for stored in contents if stored.content != content)
+    current = next((stored for stored in contents if stored.content == content), None)
     stamp = entry
-    if held is None:
+    if current is None:
         run(_ADD_CONTENT, (document_id, content, document_id, number, version))
-    elif held.answer:
-        return ContentState(None, held.answer, others, held.stamp)
-    elif held.answer == VOID:
+    elif current.answer:
+        return ContentState(None, current.answer, others, current.stamp)
+    elif current.answer == VOID:
         run(_RENEW_STAMP, (number, document_id, content))
     else:
-        stamp = held.stamp
+        stamp = current.stamp
     holder = Holder(document_id, version)
     existing = entry_of(connection, content)
     if existing is None:
@@ -316,7 +321,7 @@ def _register_content(connection: sqlite3.Connection, new: NewEntry) -> ContentS
         run("INSERT INTO contents VALUES (?, ?)", (content, number))
     else:
         record = records_of(connection, [existing])[existing]
-        if share and not record.dead and all(one.document_id != document_id for one in record.holders):
+        if share and not record.dead and all(other.document_id != document_id for other in record.holders):
             record = _update_holders(connection, record._replace(holders=(*record.holders, holder)))
     return ContentState(record, None, others, stamp)
 
@@ -335,8 +340,8 @@ def _save_answer(
     )
     if saved.rowcount:
         return answer
-    found = connection.execute("SELECT answer FROM held WHERE document = ? AND content = ?", (document_id, content))
-    row: tuple[bytes | None] | None = found.fetchone()
+    cursor = connection.execute("SELECT answer FROM held WHERE document = ? AND content = ?", (document_id, content))
+    row: tuple[bytes | None] | None = cursor.fetchone()
     return row[0] if row else None
 
 

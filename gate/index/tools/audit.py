@@ -6,7 +6,7 @@ and a pause, and only what is wrong then too is reported as a fault (`gate.index
 is in `gate.index.tools.repair`.
 
 Noted, but no faults: entries without a registration (of check-ins that go on now, or were never finished), copies of
-what is gone (they are judged anew at their next check-in), documents that were never answered.
+what is gone (they are judged again at their next check-in), documents that were never answered.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def audit(
     *,
     fix: bool = False,
     pause: Pause = no_pause,
-    progress: Progress = lambda what, count: None,
+    progress: Progress = lambda kind, count: None,
 ) -> Report:
     """Check everything; with `fix`, repair what is wrong."""
     while True:
@@ -97,9 +97,9 @@ class _Audit:
             return
         await self._pause()
         again = set(await check_again(suspects))
-        found = [finding for finding in suspects if finding in again]
+        confirmed = [finding for finding in suspects if finding in again]
         by_fault: dict[Fault, list[Finding]] = defaultdict(list)
-        for finding in found:
+        for finding in confirmed:
             by_fault[finding.fault].append(finding)
         for fault, findings in by_fault.items():
             self.report.found[fault] += len(findings)
@@ -109,9 +109,9 @@ class _Audit:
                 await self._repairer.repair(fault, findings)
                 self.report.repaired[fault] += len(findings)
 
-    def _count_checked(self, what: str, count: int) -> None:
-        self.report.checked[what] += count
-        self._progress(what, self.report.checked[what])
+    def _count_checked(self, kind: str, count: int) -> None:
+        self.report.checked[kind] += count
+        self._progress(kind, self.report.checked[kind])
 
     # Entries.
 
@@ -135,32 +135,38 @@ class _Audit:
     async def _note_entries(self, living: Sequence[EntryRecord]) -> None:
         self.report.notes[Note.WAITING] += sum(not record.registered for record in living)
         originals = {record.duplicate_of for record in living if record.duplicate_of}
-        gone = originals - (await self._repairer.living(originals)).keys()
-        self.report.notes[Note.FREED] += sum(record.duplicate_of in gone for record in living)
+        deleted = originals - (await self._repairer.living(originals)).keys()
+        self.report.notes[Note.FREED] += sum(record.duplicate_of in deleted for record in living)
 
     async def _wrong_entries(self, records: Sequence[EntryRecord]) -> list[Finding]:
-        found = [Finding(Fault.UNFINISHED, one.entry, one.content) for one in records if one.dead]
+        findings = [Finding(Fault.UNFINISHED, record.entry, record.content) for record in records if record.dead]
         living = [record for record in records if not record.dead]
-        found += [Finding(Fault.BROKEN, one.entry, one.content) for one in living if not self._repairer.is_whole(one)]
+        findings += [
+            Finding(Fault.BROKEN, record.entry, record.content)
+            for record in living
+            if not self._repairer.is_whole(record)
+        ]
         sound = [record for record in living if self._repairer.is_whole(record)]
 
-        _, unlisted, _ = await self._scan.missing(*self._repairer.postings_of([one for one in sound if one.ticket]))
-        found += [Finding(Fault.UNLISTED, entry) for entry in np.unique(unlisted).tolist()]
+        _, unlisted, _ = await self._scan.missing(
+            *self._repairer.postings_of([record for record in sound if record.ticket])
+        )
+        findings += [Finding(Fault.UNLISTED, entry) for entry in np.unique(unlisted).tolist()]
 
         pointers = await self._store.contents([record.content for record in sound])
-        found += [
+        findings += [
             Finding(Fault.UNREACHABLE, record.entry, record.content)
             for record, entry in zip(sound, pointers, strict=True)
             if entry != record.entry
         ]
         holdings = [(holder.document_id, record) for record in sound for holder in record.holders]
-        held = await self._store.documents([document_id for document_id, _ in holdings])
-        found += [
+        contents_of_holders = await self._store.documents([document_id for document_id, _ in holdings])
+        findings += [
             Finding(Fault.UNHELD, record.entry, record.content, document_id)
-            for (document_id, record), contents in zip(holdings, held, strict=True)
-            if all(one.content != record.content for one in contents)
+            for (document_id, record), contents in zip(holdings, contents_of_holders, strict=True)
+            if all(stored.content != record.content for stored in contents)
         ]
-        return found
+        return findings
 
     async def _recheck_entries(self, suspects: Sequence[Finding]) -> list[Finding]:
         return await self._wrong_entries(await self._repairer.records(suspects))
@@ -170,35 +176,37 @@ class _Audit:
     async def documents(self) -> None:
         async def check(documents: Sequence[Document]) -> list[Finding]:
             self._count_checked("documents", len(documents))
-            self.report.notes[Note.UNANSWERED] += sum(not one.answer for _, contents in documents for one in contents)
+            self.report.notes[Note.UNANSWERED] += sum(
+                not stored.answer for _, contents in documents for stored in contents
+            )
             return await self._wrong_documents(documents)
 
         async def check_again(suspects: Sequence[Finding]) -> list[Finding]:
             names = list(dict.fromkeys(finding.document_id for finding in suspects))
-            held = await self._store.documents(names)
-            return await self._wrong_documents(list(map(Document, names, held)))
+            contents = await self._store.documents(names)
+            return await self._wrong_documents(list(map(Document, names, contents)))
 
         await self._check_twice(self._scan.documents(), check, check_again)
 
     async def _wrong_documents(self, documents: Sequence[Document]) -> list[Finding]:
         """Documents that passed, and are not in the index for it. One that was refused, or taken back, need not be; and
         an empty one may be there in another's name."""
-        passed = [(name, held) for name, contents in documents for held in contents if _relation_passed(held)]
-        entries = await self._store.contents([one.content for _, one in passed])
+        passed = [(name, stored) for name, contents in documents for stored in contents if _relation_passed(stored)]
+        entries = await self._store.contents([stored.content for _, stored in passed])
         living = await self._repairer.living({entry for entry in entries if entry})
         lost: list[Finding] = []
         present: set[str] = set()
-        for (document_id, one), entry in zip(passed, entries, strict=True):
+        for (document_id, stored), entry in zip(passed, entries, strict=True):
             record = living.get(entry or 0)
-            if _relation_passed(one) is Relation.EMPTY or (
+            if _relation_passed(stored) is Relation.EMPTY or (
                 record is not None and any(holder.document_id == document_id for holder in record.holders)
             ):
                 present.add(document_id)
             else:
-                lost.append(Finding(Fault.LOST, content=one.content, document_id=document_id))
+                lost.append(Finding(Fault.LOST, content=stored.content, document_id=document_id))
         if self._profile.revisions == "replace":
             # Earlier versions were taken out when a later one passed; that one is there, or about to be.
-            present |= {name for name, contents in documents if not all(held.answer for held in contents)}
+            present |= {name for name, contents in documents if not all(stored.answer for stored in contents)}
             lost = list(
                 {finding.document_id: finding for finding in lost if finding.document_id not in present}.values()
             )
@@ -212,11 +220,15 @@ class _Audit:
             return await self._wrong_postings(*batch)
 
         async def check_again(suspects: Sequence[Finding]) -> list[Finding]:
-            columns = ([one.key for one in suspects], [one.entry for one in suspects], [one.tag for one in suspects])
+            columns = (
+                [suspect.key for suspect in suspects],
+                [suspect.entry for suspect in suspects],
+                [suspect.tag for suspect in suspects],
+            )
             keys, entries, tags = (np.array(column, np.uint64) for column in columns)
-            gone = _mixed(*await self._scan.missing(keys, entries, tags))
-            left = ~np.isin(_mixed(keys, entries, tags), gone)
-            return await self._wrong_postings(keys[left], entries[left], tags[left])
+            missing = _mixed(*await self._scan.missing(keys, entries, tags))
+            remaining = ~np.isin(_mixed(keys, entries, tags), missing)
+            return await self._wrong_postings(keys[remaining], entries[remaining], tags[remaining])
 
         await self._check_twice(self._scan.postings(), check, check_again)
 
@@ -226,13 +238,13 @@ class _Audit:
         numbers = np.unique(entries).tolist()
         records = dict(zip(numbers, await self._store.records(numbers), strict=True))
         known = [record for record in records.values() if record is not None and not record.dead]
-        owners = [one for one in known if not one.duplicate_of and self._repairer.is_whole(one)]
+        owners = [record for record in known if not record.duplicate_of and self._repairer.is_whole(record)]
         due_keys, due_entries, _ = self._repairer.postings_of(owners)
-        owned = _among(entries, [one.entry for one in owners])
+        owned = _among(entries, [record.entry for record in owners])
         wrong = {
             Fault.ORPHANED: _among(entries, [entry for entry in numbers if records[entry] is None]),
             Fault.MISPLACED: owned & ~np.isin(_mixed(keys, entries), _mixed(due_keys, due_entries)),
-            Fault.SPARE: _among(entries, [one.entry for one in known if one.duplicate_of]),
+            Fault.SPARE: _among(entries, [record.entry for record in known if record.duplicate_of]),
         }
         return [
             Finding(fault, int(entries[row]), key=int(keys[row]), tag=int(tags[row]))
@@ -241,9 +253,9 @@ class _Audit:
         ]
 
 
-def _relation_passed(held: HeldContent) -> Relation | None:
+def _relation_passed(stored: HeldContent) -> Relation | None:
     """The relation by which a document passed; None: it was refused, or has no answer."""
-    answer = decode_answer(held.answer) if held.answer else None
+    answer = decode_answer(stored.answer) if stored.answer else None
     return None if answer is None or answer.similar else answer.relation
 
 

@@ -5,7 +5,7 @@
     unlisted     the entry is appended where it is missing
     unreachable  the content points to it again; or to another entry of the same content: then this one goes
     unheld       the content is added to the document, as by a repeated check-in; its answer is lost
-    lost         the answer is void: the document is judged anew at its next check-in
+    lost         the answer is void: the document is judged again at its next check-in
     orphaned     the posting is removed
     misplaced    the posting is removed
     spare        the posting is removed
@@ -58,7 +58,7 @@ class Repairer:
             case Fault.LOST:
                 await self._void(findings)
             case Fault.ORPHANED | Fault.MISPLACED | Fault.SPARE:
-                keys, entries = ([one.key for one in findings], [one.entry for one in findings])
+                keys, entries = ([finding.key for finding in findings], [finding.entry for finding in findings])
                 await self._store.remove_postings(np.array(keys, np.uint64), np.array(entries, np.uint64))
 
     async def _finish(self, records: Sequence[EntryRecord]) -> None:
@@ -73,17 +73,17 @@ class Repairer:
         documents = []
         for finding in findings:
             if holder := named.get((finding.entry, finding.document_id)):
-                held = HeldContent(records[finding.entry].content, holder.version, None, finding.entry)
-                documents.append(Document(holder.document_id, (held,)))
+                restored = HeldContent(records[finding.entry].content, holder.version, None, finding.entry)
+                documents.append(Document(holder.document_id, (restored,)))
         await self._scan.restore_documents(documents)
 
     async def _void(self, findings: Sequence[Finding]) -> None:
         names = [finding.document_id for finding in findings]
         updates = [
-            AnswerUpdate(finding.document_id, finding.content, VOID, held.answer)
+            AnswerUpdate(finding.document_id, finding.content, VOID, stored.answer)
             for finding, contents in zip(findings, await self._store.documents(names), strict=True)
-            for held in contents
-            if held.content == finding.content and held.answer
+            for stored in contents
+            if stored.content == finding.content and stored.answer
         ]
         await self._store.save_answers(updates)
 
@@ -91,12 +91,14 @@ class Repairer:
         """The records as they are now; where a content points to an entry without one, a dead one, as in a scan."""
         content_of = {finding.entry: finding.content for finding in suspects if finding.content}
         entries = list(dict.fromkeys(finding.entry for finding in suspects))
-        found = await self._store.records(entries)
-        gone = [entry for entry, record in zip(entries, found, strict=True) if record is None and entry in content_of]
-        pointers = await self._store.contents([content_of[entry] for entry in gone])
-        return [record for record in found if record is not None] + [
+        records = await self._store.records(entries)
+        missing = [
+            entry for entry, record in zip(entries, records, strict=True) if record is None and entry in content_of
+        ]
+        pointers = await self._store.contents([content_of[entry] for entry in missing])
+        return [record for record in records if record is not None] + [
             EntryRecord(entry, content_of[entry], (), b"", dead=True)
-            for entry, pointer in zip(gone, pointers, strict=True)
+            for entry, pointer in zip(missing, pointers, strict=True)
             if entry == pointer
         ]
 

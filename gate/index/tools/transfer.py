@@ -10,7 +10,7 @@ follow from the bodies. An index may be carried only to one in which bodies mean
 ensures; the name of the profile, its thresholds and its store may differ.
 
 Entries that are dead are left out, as if their deletion were finished. What is checked in or deleted while the export
-runs is in the file or not, a part of it maybe: `gate.index.tools.audit` mends that after the import.
+runs is in the file or not, a part of it maybe: `gate.index.tools.repair` repairs that after the import.
 """
 
 from __future__ import annotations
@@ -60,17 +60,20 @@ class DocumentLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
     @classmethod
     def of(cls, document: Document) -> DocumentLine:
-        held = tuple(
-            HeldLine(content=one.content.hex(), version=one.version, answer=one.answer, stamp=f"{one.stamp:016x}")
-            for one in document.contents
+        contents = tuple(
+            HeldLine(
+                content=stored.content.hex(), version=stored.version, answer=stored.answer, stamp=f"{stored.stamp:016x}"
+            )
+            for stored in document.contents
         )
-        return cls(document_id=document.document_id, held=held)
+        return cls(document_id=document.document_id, held=contents)
 
     def document(self) -> Document:
-        held = (
-            HeldContent(bytes.fromhex(one.content), one.version, one.answer, int(one.stamp, 16)) for one in self.held
+        contents = (
+            HeldContent(bytes.fromhex(line.content), line.version, line.answer, int(line.stamp, 16))
+            for line in self.held
         )
-        return Document(self.document_id, tuple(held))
+        return Document(self.document_id, tuple(contents))
 
 
 class EntryLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="entry"):
@@ -206,8 +209,8 @@ async def restore(
     order = np.argsort(np.array(tickets, np.uint64), kind="stable")
     numbers = np.array(entries, np.uint64)[order]
     for first in range(0, len(numbers), BATCH):
-        found = await store.records(numbers[first : first + BATCH].tolist())
-        await store.append(*postings_of(method, [record for record in found if record is not None]))
+        stored = await store.records(numbers[first : first + BATCH].tolist())
+        await store.append(*postings_of(method, [record for record in stored if record is not None]))
     return Carried(documents, done)
 
 
@@ -244,11 +247,11 @@ def _check(line: EntryLine, method: Method, place: str) -> None:
 
 
 def _require_same(
-    wanted: Sequence[EntryRecord | Document], stored: Sequence[EntryRecord | Document], name: str
+    imported: Sequence[EntryRecord | Document], stored: Sequence[EntryRecord | Document], name: str
 ) -> None:
-    for one, other in zip(wanted, stored, strict=True):
-        if one != other:
-            document_id = one.document_id if isinstance(one, Document) else one.owner.document_id
+    for new, current in zip(imported, stored, strict=True):
+        if new != current:
+            document_id = new.document_id if isinstance(new, Document) else new.owner.document_id
             raise ConfigError(
                 f"{name}: the index holds something else of document {document_id!r}: import into an empty index. Two "
                 "indexes cannot be merged, because each let documents pass that the other would refuse"

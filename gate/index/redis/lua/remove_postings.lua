@@ -5,7 +5,7 @@
 -- ARGV[3]  sizes   of a posting, by table, a byte each
 -- items    rows of key (4 bytes) and entry (8 bytes)
 --
--- Returns how many postings were removed. The log of appends begins anew: it would name postings that are gone.
+-- Returns how many postings were removed. The log of appends is cleared: it would name postings that are gone.
 local removed = 0
 
 -- The postings of other entries.
