@@ -37,7 +37,7 @@ class ExperimentOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class ProgressTracker(Protocol):
-    """Tells how far the work is."""
+    """Yields the items, and reports how many of them are done."""
 
     def __call__(self, items: Sequence[T], what: str) -> Iterator[T]: ...
 

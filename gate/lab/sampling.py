@@ -105,7 +105,7 @@ def distinct(corpus: Corpus, count: int, words: int, rng: np.random.Generator) -
 def versions(
     texts: Sequence[str], edits: Sequence[int], rng: np.random.Generator, progress: ProgressTracker
 ) -> EditedVersions:
-    """Each text with every number of edits, at places drawn anew."""
+    """Each text with every number of edits, each at places of its own."""
     made: dict[tuple[Edit, int], list[str]] = {(edit, n): [] for edit in (Edit.INSERT, Edit.DELETE) for n in edits}
     for text in progress(texts, "editing documents"):
         count = len(pieces(text))

@@ -79,23 +79,23 @@ class TuningResult:
 def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> TuningResult:
     check(options)
     rng = np.random.default_rng(options.seed)
-    wanted = TuningGoal(recall=options.recall, at=options.at, precision=options.precision, size=options.size)
+    goal = TuningGoal(recall=options.recall, at=options.at, precision=options.precision, size=options.size)
     sample = draw_sample(corpus, options.documents, rng)
     wary = cautions(sample)
     levels = tuple(min(max(options.at + offset, 0.3), 0.99) for offset in OFFSETS)
     copies = max(len(sample), options.copies)
     trial, proof = [add_copies(sample, copies, rng, levels) for _ in progress(("trial", "proof"), "planting edits")]
-    if problem := too_few(trial, wanted):
+    if problem := too_few(trial, goal):
         raise ConfigError(problem, *wary.warnings)
-    tried: list[ProfileTrial] = []
+    trials: list[ProfileTrial] = []
     for features in progress(feature_profiles(wary.spaceless), "measuring profiles"):
-        tried += measure(trial, features, wanted)
-    fit = rank(tried, wanted, options.budget)
-    best, again, reached = choose(tried, fit, proof, wanted, progress)
+        trials += measure(trial, features, goal)
+    fit = rank(trials, goal, options.budget)
+    best, again, reached = choose(trials, fit, proof, goal, progress)
     profile = replace(best.profile, name=options.name)
     measured = {"chosen": profile, "standard": STANDARD}
     curves = {name: curve(proof, measured[name]) for name in progress(tuple(measured), "the curve")}
-    reasons = explain_choice(best, again, tried, wanted, options.budget, reached=reached)
+    reasons = explain_choice(best, again, trials, goal, options.budget, reached=reached)
     return TuningResult(
         profile=profile,
         reached=reached,
@@ -106,10 +106,10 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
             tables=[
                 chosen_table(profile),
                 curve_table(curves),
-                tried_table(fit, wanted),
+                tried_table(fit, goal),
             ],
-            plots=[curve_plot(curves, wanted), price_plot(fit, best, wanted)],
-            notes=[*reasons, *(f"Beware: {one}." for one in wary.warnings)],
+            plots=[curve_plot(curves, goal), price_plot(fit, best, goal)],
+            notes=[*reasons, *(f"Beware: {warning}." for warning in wary.warnings)],
         ),
     )
 
@@ -119,46 +119,46 @@ def check(options: TuneOptions) -> None:
         raise ConfigError("--precision: below .5 most matches would be false; ask for more")
 
 
-def too_few(trial: Corpus, wanted: TuningGoal) -> str:
+def too_few(trial: Corpus, goal: TuningGoal) -> str:
     """Whether too few copies are as much alike as is asked for to measure anything."""
     jaccard = trial.pairs.jaccard
-    enough = int(((jaccard >= wanted.at) & (jaccard < wanted.at + WIDTH)).sum())
+    enough = int(((jaccard >= goal.at) & (jaccard < goal.at + WIDTH)).sum())
     if enough >= ENOUGH:
         return ""
     return (
-        f"corpus: only {enough} copies with J from {wanted.at:g} to {wanted.at + WIDTH:g} could be made of "
+        f"corpus: only {enough} copies with J from {goal.at:g} to {goal.at + WIDTH:g} could be made of "
         f"{trial.name}, and {ENOUGH} are needed to measure anything; give more documents of {FEW_WORDS} words or more"
     )
 
 
 def choose(
-    tried: Sequence[ProfileTrial],
+    trials: Sequence[ProfileTrial],
     fit: Sequence[ProfileTrial],
     proof: Corpus,
-    wanted: TuningGoal,
+    goal: TuningGoal,
     progress: ProgressTracker,
 ) -> tuple[ProfileTrial, HeldOutScore, bool]:
     """The cheapest that reaches everything, on other edits too: the first of many is often the one that was lucky.
     Or else the one that finds most, of those precise enough."""
-    for one in progress(fit[:PROVED], "measuring on other edits"):
-        again = prove(proof, one.profile, wanted)
-        if (again.recall.share or 0.0) >= wanted.recall and (again.precision.share or 0.0) >= wanted.precision:
-            return one, again, True
-    precise = [one for one in tried if (one.precision.share or 0.0) >= wanted.precision] or list(tried)
-    most = max(precise, key=lambda one: (sure(one.recall), -one.candidates))
-    return most, prove(proof, most.profile, wanted), False
+    for trial in progress(fit[:PROVED], "measuring on other edits"):
+        again = prove(proof, trial.profile, goal)
+        if (again.recall.share or 0.0) >= goal.recall and (again.precision.share or 0.0) >= goal.precision:
+            return trial, again, True
+    precise = [trial for trial in trials if (trial.precision.share or 0.0) >= goal.precision] or list(trials)
+    most = max(precise, key=lambda trial: (sure(trial.recall), -trial.candidates))
+    return most, prove(proof, most.profile, goal), False
 
 
-def rank(tried: Sequence[ProfileTrial], wanted: TuningGoal, budget: Budget) -> list[ProfileTrial]:
+def rank(trials: Sequence[ProfileTrial], goal: TuningGoal, budget: Budget) -> list[ProfileTrial]:
     """All that reach what is wanted, the cheapest first."""
-    fit = [one for one in tried if one.reaches(wanted)]
+    fit = [trial for trial in trials if trial.reaches(goal)]
 
-    def prices(one: ProfileTrial) -> dict[str, float]:
+    def prices(trial: ProfileTrial) -> dict[str, float]:
         # One candidate more or less is nothing beside the look-up itself; time is measured, so only its size counts.
-        return {"candidates": 1.0 + one.candidates, "bytes": float(one.size), "docs/s": one.seconds}
+        return {"candidates": 1.0 + trial.candidates, "bytes": float(trial.size), "docs/s": trial.seconds}
 
-    def key(one: ProfileTrial) -> tuple[float, float]:
-        own = prices(one)
+    def key(trial: ProfileTrial) -> tuple[float, float]:
+        own = prices(trial)
         return own.get(budget, prod(own.values())), own["candidates"] * own["bytes"]  # what does not change by itself
 
     return sorted(fit, key=key)
@@ -172,17 +172,17 @@ class HeldOutScore:
     precision: Proportion
 
 
-def prove(documents: Corpus, profile: Profile, wanted: TuningGoal) -> HeldOutScore:
+def prove(documents: Corpus, profile: Profile, goal: TuningGoal) -> HeldOutScore:
     """Measure a profile as the gate would run it."""
     called, truth = matches_of(documents, profile).jaccard, documents.pairs.jaccard
-    inside = [int(((side >= wanted.at) & (side < wanted.at + WIDTH)).sum()) for side in (called, truth)]
+    inside = [int(((side >= goal.at) & (side < goal.at + WIDTH)).sum()) for side in (called, truth)]
     return HeldOutScore(Proportion(*inside), Proportion(int((called >= LEAST).sum()), len(called)))
 
 
 def matches_of(documents: Corpus, profile: Profile) -> DocumentPairs:
-    found = judge_all(documents, profile)
-    among = among_first_documents(documents, found.left, found.right) & found.is_match
-    left, right = found.left[among], found.right[among]
+    pairs = judge_all(documents, profile)
+    among = among_first_documents(documents, pairs.left, pairs.right) & pairs.is_match
+    left, right = pairs.left[among], pairs.right[among]
     return DocumentPairs(left, right, documents.known(left, right))
 
 
@@ -198,27 +198,27 @@ def curve(documents: Corpus, profile: Profile) -> list[tuple[float, Proportion]]
 def explain_choice(
     best: ProfileTrial,
     again: HeldOutScore,
-    tried: Sequence[ProfileTrial],
-    wanted: TuningGoal,
+    trials: Sequence[ProfileTrial],
+    goal: TuningGoal,
     budget: Budget,
     *,
     reached: bool,
 ) -> list[str]:
-    fit = sum(one.reaches(wanted) for one in tried)
-    upper = min(wanted.at + WIDTH, 1.0)
+    fit = sum(trial.reaches(goal) for trial in trials)
+    upper = min(goal.at + WIDTH, 1.0)
     sentences = [
-        f"Asked for: recall {wanted.recall:g} of pairs with J from {wanted.at:g} to {upper:g}, precision "
-        f"{wanted.precision:g}."
+        f"Asked for: recall {goal.recall:g} of pairs with J from {goal.at:g} to {upper:g}, precision "
+        f"{goal.precision:g}."
     ]
     if reached:
         least = {"balanced": "bytes x candidates x time", "docs/s": "time"}.get(budget, budget)
         sentences.append(
-            f"{len(tried)} profiles were measured and {fit} reached that, with nine chances in ten that chance did not "
-            f"help; of those that reach it on other edits too, this one takes the least {least}."
+            f"{len(trials)} profiles were measured and {fit} reached that, with nine chances in ten that chance did "
+            f"not help; of those that reach it on other edits too, this one takes the least {least}."
         )
     else:
         sentences.append(
-            f"None of the {len(tried)} profiles reached that. This one finds most of those that are precise enough: "
+            f"None of the {len(trials)} profiles reached that. This one finds most of those that are precise enough: "
             "ask for less recall, for a higher J, or for less precision."
         )
     sentences.append(f"It looks at {describe_features(best.profile)}, and finds by {describe_method(best.profile)}.")
@@ -227,14 +227,14 @@ def explain_choice(
         f"{format_share(again.precision)} of all pairs that it called alike have J >= .5."
     )
     sentences.append(
-        f"It takes {best.size:,} bytes and {best.seconds * 1000:.2f} ms of a processor a document. Strangers that a "
-        f"look-up among {wanted.size:,} documents has to compare: about {best.candidates:,.0f}."
+        f"It takes {best.size:,} bytes and {best.seconds * 1000:.2f} ms of a processor a document. False candidates "
+        f"that a look-up among {goal.size:,} documents has to compare: about {best.candidates:,.0f}."
     )
     return sentences
 
 
-def format_share(found: Proportion) -> str:
-    return "none" if found.share is None else f"{found.share:.1%} ({found.count:,} of {found.total:,})"
+def format_share(share: Proportion) -> str:
+    return "none" if share.share is None else f"{share.share:.1%} ({share.count:,} of {share.total:,})"
 
 
 def describe_features(profile: Profile) -> str:
@@ -273,27 +273,27 @@ def curve_table(curves: dict[str, list[tuple[float, Proportion]]]) -> Table:
     return Table(name="curve", title="Recall by resemblance, on edits that were not used to choose", rows=rows)
 
 
-def tried_table(fit: Sequence[ProfileTrial], wanted: TuningGoal) -> Table:
+def tried_table(fit: Sequence[ProfileTrial], goal: TuningGoal) -> Table:
     rows: list[Row] = [
         {
-            "looks at": describe_features(one.profile),
-            "finds by": describe_method(one.profile),
-            "recall": one.recall,
-            "precision": one.precision,
-            "pairs compared": one.compared,
-            "bytes": one.size,
-            f"candidates at {wanted.size:,}": one.candidates,
-            "ms": one.seconds * 1000,
+            "looks at": describe_features(trial.profile),
+            "finds by": describe_method(trial.profile),
+            "recall": trial.recall,
+            "precision": trial.precision,
+            "pairs compared": trial.compared,
+            "bytes": trial.size,
+            f"candidates at {goal.size:,}": trial.candidates,
+            "ms": trial.seconds * 1000,
         }
-        for one in fit[:LISTED]
+        for trial in fit[:LISTED]
     ]
     return Table(name="tried", title=f"The profiles that reach it, cheapest first (at most {LISTED})", rows=rows)
 
 
-def curve_plot(curves: dict[str, list[tuple[float, Proportion]]], wanted: TuningGoal) -> Plot:
+def curve_plot(curves: dict[str, list[tuple[float, Proportion]]], goal: TuningGoal) -> Plot:
     series = []
     for name, own in curves.items():
-        points = [(low + 0.025, found.share) for low, found in own if found.share is not None]
+        points = [(low + 0.025, share.share) for low, share in own if share.share is not None]
         series.append(Series(label=name, x=[x for x, _ in points], y=[y for _, y in points]))
     return Plot(
         name="curve",
@@ -302,25 +302,26 @@ def curve_plot(curves: dict[str, list[tuple[float, Proportion]]], wanted: Tuning
         y_label="recall",
         series=series,
         y_range=(-0.02, 1.02),
-        marks={"asked for from here": wanted.at},
-        levels={f"recall {wanted.recall:g}": wanted.recall},
+        marks={"asked for from here": goal.at},
+        levels={f"recall {goal.recall:g}": goal.recall},
     )
 
 
-def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, wanted: TuningGoal) -> Plot:
+def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, goal: TuningGoal) -> Plot:
     groups = {
-        method: [one for one in fit if one.profile.method.name == method] for method in ("simhash", "minhash", "hybrid")
+        method: [trial for trial in fit if trial.profile.method.name == method]
+        for method in ("simhash", "minhash", "hybrid")
     }
     series = [
-        Series(label=name, x=[float(one.size) for one in own], y=[one.candidates for one in own])
+        Series(label=name, x=[float(trial.size) for trial in own], y=[trial.candidates for trial in own])
         for name, own in (groups | {"chosen": [best]}).items()
         if own
     ]
     return Plot(
         name="price",
-        title=f"What the profiles take that reach recall {wanted.recall:g} and precision {wanted.precision:g}",
+        title=f"What the profiles take that reach recall {goal.recall:g} and precision {goal.precision:g}",
         x_label="bytes a document",
-        y_label=f"false candidates at a look-up among {wanted.size:,}",
+        y_label=f"false candidates at a look-up among {goal.size:,}",
         kind="points",
         y_scale="log",
         series=series,
@@ -334,10 +335,10 @@ def toml_value(value: object) -> str:
 
 def render_toml(tuned: TuningResult) -> str:
     """The profile as a file that --profile takes, with the reasons and the curve as comments."""
-    sentences = ("Chosen by `gate tune`.", *tuned.reasons, *(f"Beware: {one}." for one in tuned.cautions))
+    sentences = ("Chosen by `gate tune`.", *tuned.reasons, *(f"Beware: {caution}." for caution in tuned.cautions))
     lines = [f"# {line}" for sentence in sentences for line in wrap(sentence, 100)]
     lines += ["#", "# J of a pair    recall on other edits"]
-    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {format_share(found)}" for low, found in tuned.curve if found.total]
+    lines += [f"# {low:.2f} - {low + 0.05:.2f}    {format_share(share)}" for low, share in tuned.curve if share.total]
     lines.append("")
     lines += [f"{name} = {toml_value(value)}" for name, value in tuned.profile.parameters().items()]
     return "\n".join(lines) + "\n"

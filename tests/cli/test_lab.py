@@ -21,7 +21,7 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
 from gate.lab.experiment import ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
-from tests.lab.lab_samples import folder_of, strangers
+from tests.lab.lab_samples import folder_of, unrelated_documents
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -34,7 +34,7 @@ def gate(*arguments: str | Path) -> Result:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    return folder_of(strangers(6), tmp_path / "notes")
+    return folder_of(unrelated_documents(6), tmp_path / "notes")
 
 
 def test_the_names_that_completion_offers_are_those_of_the_experiments() -> None:

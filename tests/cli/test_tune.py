@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
-from tests.lab.lab_samples import folder_of, strangers
+from tests.lab.lab_samples import folder_of, unrelated_documents
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -20,13 +20,13 @@ def gate(*arguments: str | Path) -> Result:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    return folder_of(strangers(6), tmp_path / "notes")
+    return folder_of(unrelated_documents(6), tmp_path / "notes")
 
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("tune")
-    notes = folder_of(strangers(40, words=80), folder / "notes")
+    notes = folder_of(unrelated_documents(40, words=80), folder / "notes")
     out = folder / "out"
     options = ("--recall", ".9", "--at", ".8", "--copies", "100", "--budget", "bytes", "--name", "mine")
     return out, gate("tune", notes, "--out", out, *options)
@@ -68,7 +68,7 @@ def test_a_corpus_that_cannot_be_tuned_for_is_refused_before_any_work(
 
 @pytest.mark.slow
 def test_if_no_profile_reaches_the_aim_the_exit_code_is_1(tmp_path: Path) -> None:
-    notes = folder_of(strangers(40, words=60), tmp_path / "notes")
+    notes = folder_of(unrelated_documents(40, words=60), tmp_path / "notes")
     done = gate("tune", notes, "--out", tmp_path / "out", "--at", ".5", "--recall", ".999", "--copies", "100")
     assert done.exit_code == 1
     assert "no profile reaches the recall and the precision asked for" in done.stderr

@@ -25,11 +25,11 @@ def documents(*texts: str) -> Corpus:
     return Corpus("hand-made", [f"d{i}" for i in range(len(texts))], texts)
 
 
-def strangers(count: int, *, seed: int = 1, words: int = 120) -> Corpus:
+def unrelated_documents(count: int, *, seed: int = 1, words: int = 120) -> Corpus:
     """Documents that have nothing to do with each other."""
     recipe = Recipe(words=words, copies=0.0, exact=0.0, parts=0.0)
     texts = [document.text for document in SyntheticCorpus(seed, count, recipe)]
-    return Corpus("strangers", [f"d{i}" for i in range(count)], texts)
+    return Corpus("unrelated", [f"d{i}" for i in range(count)], texts)
 
 
 def folder_of(documents: Corpus, folder: Path) -> Path:

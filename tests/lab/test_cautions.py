@@ -6,22 +6,22 @@ from dataclasses import replace
 
 from gate.lab.cautions import cautions
 from gate.lab.truth import Corpus
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
 
 def test_plain_documents_give_no_warning() -> None:
-    assert not cautions(strangers(40)).warnings
+    assert not cautions(unrelated_documents(40)).warnings
 
 
 def test_templates_are_warned_of() -> None:
-    some = strangers(40)
-    form = strangers(1, seed=5, words=120).texts[0]
+    some = unrelated_documents(40)
+    form = unrelated_documents(1, seed=5, words=120).texts[0]
     [warning] = cautions(replace(some, texts=[f"{form} {text}" for text in some.texts])).warnings
     assert warning.startswith("templates: half of the documents share")
 
 
 def test_very_short_documents_are_warned_of() -> None:
-    some = strangers(40)
+    some = unrelated_documents(40)
     texts = [text[:40] if number % 2 else text for number, text in enumerate(some.texts)]
     assert any(warning.startswith("very short: 50%") for warning in cautions(replace(some, texts=texts)).warnings)
 

@@ -11,7 +11,7 @@ from gate.lab.peers import PEERS, PeerLibrary
 from gate.lab.quality import QualityOptions, run
 from gate.lab.scores import score_pairs
 from gate.lab.truth import Corpus
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
 STANDARD = (BUILT_IN["standard"],)
 
@@ -25,7 +25,7 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) 
         name="absent", package="no_such_package_at_all", how="-", body_bytes=1, find_matches=PEERS[0].find_matches
     )
     monkeypatch.setattr(peers, "PEERS", (absent,))
-    report = run(strangers(5), QualityOptions(profiles=STANDARD, plant="no"), no_progress)
+    report = run(unrelated_documents(5), QualityOptions(profiles=STANDARD, plant="no"), no_progress)
     assert table(report, "methods").rows[-1] == {"method": "absent", "how": "not installed"}
     assert any("Not installed" in note and "absent" in note for note in report.notes)
 

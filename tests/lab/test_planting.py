@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gate.errors import ConfigError
 from gate.lab.planting import Edit, add_copies, edit_share, edit_text, longer, part, pieces, shorter, vocabulary
 from gate.lab.truth import Corpus, words
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
-TEXT = strangers(1, words=3000).texts[0]
+TEXT = unrelated_documents(1, words=3000).texts[0]
 WORDS = ["zzinserted ", "yyinserted "]
 
 
@@ -79,7 +79,7 @@ def test_a_text_of_one_word_cannot_be_edited(edit: Edit) -> None:
 
 @pytest.mark.slow
 def test_the_same_seed_makes_the_same_copies() -> None:
-    some = strangers(20)
+    some = unrelated_documents(20)
     first, again, other = (add_copies(some, 10, rng(seed)).texts for seed in (1, 1, 2))
     assert first == again
     assert first != other
@@ -89,14 +89,14 @@ def test_the_same_seed_makes_the_same_copies() -> None:
 @pytest.mark.parametrize("edit", list(Edit))
 @pytest.mark.parametrize("level", [0.95, 0.8, 0.6])
 def test_a_copy_is_about_as_much_like_its_original_as_was_asked_for(edit: Edit, level: float) -> None:
-    drawn = vocabulary(strangers(20, seed=2).texts, rng())
+    drawn = vocabulary(unrelated_documents(20, seed=2).texts, rng())
     copy = edit_text(TEXT, edit, edit_share(edit, level), rng(3), drawn)
     pair = Corpus("pair", ["a", "b"], [TEXT, copy])
     assert pair.jaccard(np.array([0]), np.array([1]))[0] == pytest.approx(level, abs=0.03)
 
 
 def test_copies_follow_the_documents_under_names_of_their_own() -> None:
-    some = strangers(5)
+    some = unrelated_documents(5)
     made = add_copies(some, 12, rng())
     assert list(made.ids[:5]) == list(some.ids)
     assert list(made.texts[:5]) == list(some.texts)

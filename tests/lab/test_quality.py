@@ -14,7 +14,7 @@ from gate.lab.planting import add_copies
 from gate.lab.quality import UNRELATED, FingerprintDistances, QualityOptions, draw_sample, run
 from gate.lab.scores import BANDS
 from gate.lab.truth import Corpus, PairLabel
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
 STANDARD = (BUILT_IN["standard"],)
 
@@ -26,7 +26,9 @@ def table(report: ExperimentReport, name: str) -> Table:
 @pytest.fixture(scope="module")
 def measured() -> ExperimentReport:
     return run(
-        strangers(60), QualityOptions(copies=1.0, profiles=tuple(BUILT_IN.values())[:2], peers=False), no_progress
+        unrelated_documents(60),
+        QualityOptions(copies=1.0, profiles=tuple(BUILT_IN.values())[:2], peers=False),
+        no_progress,
     )
 
 
@@ -60,7 +62,7 @@ def test_the_k_curve_never_falls_and_ends_where_everything_near_is_found(measure
 
 
 def test_every_pair_is_counted_once_in_the_distances() -> None:
-    some = add_copies(strangers(30), 20, np.random.default_rng(1))
+    some = add_copies(unrelated_documents(30), 20, np.random.default_rng(1))
     prints = np.random.default_rng(2).integers(1, 2**63, len(some), dtype=np.uint64)
     counts = FingerprintDistances(some, "x@1", prints).counts
     firsts = len(set(some.first_equal.tolist()))
@@ -69,19 +71,19 @@ def test_every_pair_is_counted_once_in_the_distances() -> None:
 
 
 def test_labelled_documents_are_measured_as_they_are() -> None:
-    some = replace(strangers(10), labels=[PairLabel("d0", "d1", 0.0)])
+    some = replace(unrelated_documents(10), labels=[PairLabel("d0", "d1", 0.0)])
     [row] = table(run(some, QualityOptions(profiles=STANDARD, peers=False), no_progress), "corpus").rows
     assert (row["documents"], row["of them planted"], row["labels"], row["labels that disagree"]) == (10, 0, 1, 0)
 
 
 def test_pairs_labelled_alike_are_counted_by_the_verdicts() -> None:
-    some = add_copies(strangers(6), 6, np.random.default_rng(1), (0.9,))
+    some = add_copies(unrelated_documents(6), 6, np.random.default_rng(1), (0.9,))
     copies = [
         PairLabel(some.ids[6], some.ids[6].partition("~")[0], None),
         PairLabel("d0", "d1", None),
         PairLabel("d0", "x", None),
     ]
-    measured = PairLabel("d0", "d2", 0.0)  # whoever says how much is checked, not counted
+    measured = PairLabel("d0", "d2", 0.0)  # a label with a measure is checked, not counted
     report = run(replace(some, labels=[*copies, measured]), QualityOptions(profiles=STANDARD, peers=False), no_progress)
     assert table(report, "methods").rows[0]["labelled pairs"] == Proportion(1, 2)
 
@@ -92,7 +94,7 @@ def test_documents_too_short_to_plant_anything_in_are_refused() -> None:
 
 
 def test_a_sample_keeps_versions_of_one_work_together() -> None:
-    some = strangers(40)
+    some = unrelated_documents(40)
     clusters = {f"d{i}": f"w{i // 4}" for i in range(40)}
     drawn = draw_sample(replace(some, clusters=clusters), 12, np.random.default_rng(1))
     assert len(drawn) == 12
@@ -100,5 +102,5 @@ def test_a_sample_keeps_versions_of_one_work_together() -> None:
 
 
 def test_a_corpus_that_is_small_enough_is_taken_whole() -> None:
-    some = strangers(5)
+    some = unrelated_documents(5)
     assert draw_sample(some, 5, np.random.default_rng(1)) is some

@@ -26,7 +26,7 @@ OUTCOME = ExperimentReport(tables=[TABLE], plots=[PLOT], notes=["A note."])
 
 
 def about() -> report.ReportHeader:
-    spec = Experiment(name="try", title="A try", paper="Somebody 1999", repeats="Table 3", run=lambda c, o, p: OUTCOME)
+    spec = Experiment(name="try", title="A try", paper="Author 1999", repeats="Table 3", run=lambda c, o, p: OUTCOME)
     return report.ReportHeader(
         experiment=spec, corpus=NASTY, documents=12, options={"seed": 1, "grams": (1, 2), "fast": True}
     )
@@ -80,7 +80,7 @@ def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
 
 def test_the_head_names_the_paper_the_corpus_and_every_option() -> None:
     text = report.render_markdown(OUTCOME, about())
-    for said in ("# A try", "Somebody 1999: Table 3", "12 documents", "seed 1, grams 1,2, fast true", "- A note."):
+    for said in ("# A try", "Author 1999: Table 3", "12 documents", "seed 1, grams 1,2, fast true", "- A note."):
         assert said in text
 
 

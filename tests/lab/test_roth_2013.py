@@ -11,14 +11,14 @@ from gate.errors import ConfigError
 from gate.lab.experiment import ExperimentReport, Proportion, no_progress
 from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, find_alike, run, spread, variants
 from gate.lab.truth import Corpus, words
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
 OPTIONS = Roth2013Options(controls=8, inserted=(5, 25), deleted=(10,))
 
 
 @pytest.fixture(scope="module")
 def measured() -> ExperimentReport:
-    return run(strangers(10, words=400), OPTIONS, no_progress)
+    return run(unrelated_documents(10, words=400), OPTIONS, no_progress)
 
 
 def rows(report: ExperimentReport, name: str) -> list[dict[str, object]]:
@@ -65,7 +65,7 @@ def test_eighty_per_cent_are_twelve_bits(measured: ExperimentReport) -> None:
 @pytest.mark.parametrize(("name", "share"), [("i_25", 1.25), ("d_10", 0.9)])
 @pytest.mark.parametrize("way", [SCATTERED, PASSAGE])
 def test_a_variant_has_as_many_words_as_its_name_says(name: str, share: float, way: str) -> None:
-    text = strangers(1, words=400).texts[0]
+    text = unrelated_documents(1, words=400).texts[0]
     made = variants(OPTIONS, ["another "])[name, way](text, np.random.default_rng(1))
     assert len(words(made)) == pytest.approx(share * len(words(text)), abs=1)
 
@@ -77,18 +77,18 @@ def test_every_pair_of_fingerprints_is_counted_by_its_distance() -> None:
 
 
 def test_a_stranger_is_not_called_a_variant() -> None:
-    text, stranger = strangers(2, words=400).texts
-    assert find_alike(BUILT_IN["standard"], text, [text, stranger, text + " more"]).tolist() == [True, False, True]
+    text, unrelated = unrelated_documents(2, words=400).texts
+    assert find_alike(BUILT_IN["standard"], text, [text, unrelated, text + " more"]).tolist() == [True, False, True]
 
 
 def test_a_variant_that_is_a_candidate_but_not_alike_enough_is_not_found() -> None:
-    text = strangers(1, words=400).texts[0]
+    text = unrelated_documents(1, words=400).texts[0]
     strict = replace(BUILT_IN["standard"], name="strict", resemblance=1.0)
     assert find_alike(strict, text, [text, text.replace(" ", " more ", 40)]).tolist() == [True, False]
 
 
 def test_one_document_is_enough() -> None:
-    assert rows(run(strangers(1), OPTIONS, no_progress), "variants")[0]["found"] == Proportion(1, 1)
+    assert rows(run(unrelated_documents(1), OPTIONS, no_progress), "variants")[0]["found"] == Proportion(1, 1)
 
 
 def test_documents_without_words_are_refused() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gate.lab.corpora import read_folder
 from gate.lab.planting import add_copies
 from gate.lab.truth import LEAST, Corpus, PairLabel, disagreements
-from tests.lab.lab_samples import FIVE, documents, strangers
+from tests.lab.lab_samples import FIVE, documents, unrelated_documents
 
 
 def pairs_of(found: object) -> dict[tuple[int, int], float]:
@@ -81,4 +81,4 @@ def test_the_resemblance_that_is_looked_up_is_the_one_that_is_counted(chosen: li
     assert some.known(left, right).tolist() == np.where(counted >= 0.5, counted, 0.0).tolist()
 
 
-CORPUS = add_copies(strangers(6, words=60), 6, np.random.default_rng(3))
+CORPUS = add_copies(unrelated_documents(6, words=60), 6, np.random.default_rng(3))

@@ -15,7 +15,7 @@ from gate.lab.planting import add_copies
 from gate.lab.truth import Corpus
 from gate.lab.tune import TuneOptions, TuningResult, check, choose, prove, rank, render_toml, tune
 from gate.lab.tune_grid import ProfileTrial, TuningGoal
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
 WANTED = TuningGoal(recall=0.9, at=0.8, precision=0.99, size=1000)
 
@@ -54,7 +54,7 @@ def test_the_budget_decides_what_is_cheapest(budget: str, first: str) -> None:
 
 @pytest.fixture(scope="module")
 def documents() -> Corpus:
-    return add_copies(strangers(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
+    return add_copies(unrelated_documents(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
 
 
 def test_a_profile_that_fails_on_other_edits_is_passed_over_for_the_next(documents: Corpus) -> None:
@@ -68,13 +68,15 @@ def test_a_profile_that_fails_on_other_edits_is_passed_over_for_the_next(documen
 
 @pytest.fixture(scope="module")
 def tuned() -> TuningResult:
-    return tune(strangers(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), no_progress)
+    return tune(
+        unrelated_documents(40, words=80), TuneOptions(at=0.8, recall=0.9, copies=100, documents=40), no_progress
+    )
 
 
 @pytest.mark.slow
 def test_the_chosen_profile_reaches_the_goal_on_fresh_edits(tuned: TuningResult) -> None:
     assert tuned.reached
-    fresh = add_copies(strangers(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
+    fresh = add_copies(unrelated_documents(40, seed=9), 200, np.random.default_rng(9), (0.82, 0.85, 0.88))
     again = prove(fresh, tuned.profile, WANTED)
     assert (again.recall.share or 0.0) >= 0.85  # other documents, fewer cases
     assert again.precision.share == 1.0
@@ -94,13 +96,13 @@ def test_the_file_holds_the_profile_its_reasons_and_the_curve(tuned: TuningResul
 @pytest.mark.slow
 def test_the_same_seed_chooses_the_same_profile_where_time_does_not_decide() -> None:
     options = TuneOptions(recall=0.9, copies=100, documents=40, budget="bytes")
-    first, again = (tune(strangers(40, words=60), options, no_progress).profile for _ in range(2))
+    first, again = (tune(unrelated_documents(40, words=60), options, no_progress).profile for _ in range(2))
     assert first == again
 
 
 @pytest.mark.slow
 def test_if_nothing_reaches_the_goal_the_best_profile_is_given_with_a_note() -> None:
-    best = tune(strangers(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), no_progress)
+    best = tune(unrelated_documents(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), no_progress)
     assert not best.reached
     assert any("None of the" in reason for reason in best.reasons)
 

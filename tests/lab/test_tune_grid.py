@@ -17,7 +17,7 @@ from gate.lab.scores import among_first_documents, judge_all
 from gate.lab.truth import Corpus
 from gate.lab.tune import prove
 from gate.lab.tune_grid import RADII, GridEvaluator, TuningGoal, feature_profiles, measure, sure
-from tests.lab.lab_samples import strangers
+from tests.lab.lab_samples import unrelated_documents
 
 WANTED = TuningGoal(recall=0.9, at=0.8, precision=0.99, size=1000)
 
@@ -30,7 +30,7 @@ def test_a_recall_of_few_cases_counts_for_less() -> None:
 
 @pytest.fixture(scope="module")
 def documents() -> Corpus:
-    return add_copies(strangers(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
+    return add_copies(unrelated_documents(40), 70, np.random.default_rng(1), (0.82, 0.85, 0.88, 0.4))
 
 
 def test_what_the_grid_reads_off_is_what_the_gate_would_say(documents: Corpus) -> None:
