@@ -93,6 +93,6 @@ class Unavailable(GateError):
 
 
 class Stale(Unavailable):
-    """What was read of the index is no longer so: begin again."""
+    """The index changed since it was read: retry the batch at once."""
 
     code = "stale"

@@ -20,7 +20,7 @@ MAX_SOURCE_CHARS = 256
 
 
 class Relation(StrEnum):
-    """How a document stands to what is known already."""
+    """How a document relates to what is known already."""
 
     NEW = "new"
     EXACT = "exact"  # the same normalised text
@@ -89,7 +89,7 @@ class Match(JsonStruct, frozen=True, kw_only=True, gc=False):
 
     document_id: Annotated[str, Meta(description="Id of the known document.", examples=["reports/2025"])]
     version: Version
-    relation: Annotated[Relation, Meta(description="How the document stands to this one.")]
+    relation: Annotated[Relation, Meta(description="How the document relates to this one.")]
     distance: Distance = None
     resemblance: Resemblance = None
     containment: Containment = None
@@ -101,7 +101,7 @@ class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
     document_id: Annotated[str, Meta(description="Id of the document that was checked in.", examples=["reports/2026"])]
     version: Version
     similar: Annotated[bool, Meta(description="Whether a document like it was there first: it does not pass.")]
-    relation: Annotated[Relation, Meta(description="How it stands to the best match, or why it has none.")]
+    relation: Annotated[Relation, Meta(description="How it relates to the best match, or why it has none.")]
     matches: Annotated[
         tuple[Match, ...],
         Meta(description="Known documents that are alike, best first; at most limits.max_matches of them."),

@@ -44,7 +44,7 @@ from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollecto
 from gate.readiness import Readiness
 from gate.stream.settings import ServerSettings
 
-EXIT_CONFIG, EXIT_CRASH = 2, 70  # a setting that no restart can mend; an unexpected error
+EXIT_CONFIG, EXIT_CRASH = 2, 70  # a setting that no restart can fix; an unexpected error
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client keeps values, if set before it is imported
 RESTART_JITTER = 0.2  # the largest share taken off a delay: workers that crash together do not restart together
 _START_SECONDS = 60.0  # that a worker may take until its event loop runs
