@@ -156,9 +156,9 @@ def signatures(
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """The signature of each document, (documents, bins), and how many distinct features each one has."""
     least = _by_bins(features, bins) if family == "one-permutation" else hash_families.minima(features, family, bins)
-    kept = (fmix64(least.astype(np.uint64, copy=False)) >> np.uint64(56)).astype(np.uint8)
-    kept[np.diff(features.starts) == 0] = 0
-    return kept, features.distinct_counts().astype(np.uint32)
+    signature = (fmix64(least.astype(np.uint64, copy=False)) >> np.uint64(56)).astype(np.uint8)
+    signature[np.diff(features.starts) == 0] = 0
+    return signature, features.distinct_counts().astype(np.uint32)
 
 
 def _by_bins(features: Features, bins: int) -> Hashes:

@@ -176,14 +176,14 @@ def _range(profile: Profile, parameters: SimilarityIndex) -> AccessPath:
 def _prints(profile: Profile, parameters: ModN | MinN | BswN) -> AccessPath:
     method = SampleMethod(profile, parameters)
     sampled = method.most if isinstance(parameters, MinN) else min(TEXT_BYTES // parameters.sample, method.most)
-    kept = max(sampled, 1)
-    keys = min(kept, parameters.max_keys)
+    prints = max(sampled, 1)
+    keys = min(prints, parameters.max_keys)
     return AccessPath(
         probes=keys,
         postings=keys,
         bucket_bits=method.bucket_bits - log2(keys),  # all keys are in one table
         false_candidates=0.0,
-        size={"prints": COUNT_BYTES + kept * PRINT_BYTES},
+        size={"prints": COUNT_BYTES + prints * PRINT_BYTES},
         recall=lambda resemblance: 1.0 - (1.0 - resemblance) ** keys,
     )
 

@@ -82,7 +82,7 @@ def _stepped(grid: NDArray[np.uint8], window: int, entering: Hashes, leaving: Ha
 def _tables(polynomial: int, window: int) -> tuple[Hashes, Hashes]:
     """What a byte adds when it enters and when it leaves a window."""
     shift, bits = _power(8 * window, polynomial), [_reduced(1 << DEGREE + bit, polynomial) for bit in range(8)]
-    far = [_product(one, shift, polynomial) for one in bits]
+    far = [_product(bit, shift, polynomial) for bit in bits]
     return _spread(bits), _spread(far)
 
 

@@ -73,16 +73,16 @@ class SampleMethod:
         sets = sample(every.first(self.max_features), self.parameters, self.secret)
         keeps_few = isinstance(self.parameters, MinN)
         sizes = np.diff(sets.starts)
-        larger, kept = sizes > self.most, sets.first(self.most)
+        larger, bounded = sizes > self.most, sets.first(self.most)
         # All of a text's windows count for Min_n, which always keeps a few of many.
         counted = every.counts if keeps_few else sizes
         capped = every.counts > self.max_features
         if not keeps_few:
             capped |= larger
         enough = (counted >= self.profile.min_features) & (sizes > 0)
-        flat = kept.hashes.astype("<u8").tobytes()
-        heads = (np.diff(kept.starts) + larger * MORE).astype("<u4").tobytes()
-        bounds = (kept.starts * PRINT_BYTES).tolist()
+        flat = bounded.hashes.astype("<u8").tobytes()
+        heads = (np.diff(bounded.starts) + larger * MORE).astype("<u4").tobytes()
+        bounds = (bounded.starts * PRINT_BYTES).tolist()
         bodies = [
             heads[COUNT_BYTES * i : COUNT_BYTES * (i + 1)] + flat[bounds[i] : bounds[i + 1]] if has else b""
             for i, has in enumerate(enough.tolist())

@@ -79,10 +79,10 @@ def numbers(features: Features, method: int, *, gram: int, window: int, secret: 
     whole = Sketch(features.hashes.astype(np.uint32).view(np.int32), features.starts)
     if method == SUPER:
         return _super_shingles(whole, gram)
-    kept = FILTERS[(method - 1) // 2](whole, window)
+    filtered = FILTERS[(method - 1) // 2](whole, window)
     if method % 2:
-        return np.diff(np.concatenate([[0], np.cumsum(kept.values, dtype=np.int64)])[kept.starts])
-    return rabin_sequence.fingerprints(kept.values.view(np.uint32), kept.starts, secret).view(np.int64)
+        return np.diff(np.concatenate([[0], np.cumsum(filtered.values, dtype=np.int64)])[filtered.starts])
+    return rabin_sequence.fingerprints(filtered.values.view(np.uint32), filtered.starts, secret).view(np.int64)
 
 
 def _all(whole: Sketch, window: int) -> Sketch:
@@ -108,8 +108,8 @@ def _winnowed(whole: Sketch, window: int) -> Sketch:
     while 2 * width <= window:
         pairs = np.minimum(pairs[:-width], pairs[width:])
         width *= 2
-    chosen = np.minimum(pairs[begins], pairs[begins + window - width]) if begins.size else pairs[:0]
-    places = np.unique(last - (np.concatenate([chosen, of_short]) & last))
+    lowest = np.minimum(pairs[begins], pairs[begins + window - width]) if begins.size else pairs[:0]
+    places = np.unique(last - (np.concatenate([lowest, of_short]) & last))
     return whole.only(places.astype(np.int64))
 
 

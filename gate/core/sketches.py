@@ -104,15 +104,15 @@ def min_n(batch: Windows, n: int) -> Features:
     """The n smallest fingerprints of each text, distinct and ascending; fewer where there are no more."""
     counts, texts = batch.counts, len(batch.begins)
     # Below such a bound half as many again as are needed are expected.
-    wanted = [min((3 * n // 2 + 32) * (1 << 64) // max(count, 1), _ALL) for count in counts.tolist()]
-    bounds = np.repeat(np.array(wanted, dtype=np.uint64), np.diff(batch.bounds))[: batch.prints.size]
+    upper_bounds = [min((3 * n // 2 + 32) * (1 << 64) // max(count, 1), _ALL) for count in counts.tolist()]
+    bounds = np.repeat(np.array(upper_bounds, dtype=np.uint64), np.diff(batch.bounds))[: batch.prints.size]
     places, owners = batch.texts_at(np.flatnonzero(batch.prints <= bounds))
     smallest = ascending(batch.prints[places], owners, texts)
     too_few = np.flatnonzero((smallest.counts < n) & (np.bincount(owners, minlength=texts) < counts)).tolist()
     if too_few:  # texts that repeat themselves, most of them
         sets = [smallest.hashes[a:b] for a, b in pairwise(smallest.starts.tolist())]
         for i in too_few:
-            prints, bound = batch.prints[batch.begins[i] : batch.ends[i]], wanted[i]
+            prints, bound = batch.prints[batch.begins[i] : batch.ends[i]], upper_bounds[i]
             while sets[i].size < n and bound < _ALL:
                 bound = min(8 * bound, _ALL)
                 sets[i] = np.unique(prints[prints <= np.uint64(bound)])

@@ -86,10 +86,10 @@ def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
     stops = is_stop(word_tokens(words, 0).hashes, stop_words)
     begins, lengths = words.begins[stops], words.lengths[stops]
     size = words.data.size - 8
-    gone = np.zeros(size + 1, dtype=np.int8)
-    gone[begins] = 1
-    np.subtract.at(gone, begins + lengths, 1)
-    dropped = np.cumsum(gone[:-1], dtype=np.int8).astype(np.bool_)
+    edges = np.zeros(size + 1, dtype=np.int8)
+    edges[begins] = 1
+    np.subtract.at(edges, begins + lengths, 1)
+    dropped = np.cumsum(edges[:-1], dtype=np.int8).astype(np.bool_)
     if texts.points.dtype != np.uint8:  # a flag for each code point instead of each byte of its UTF-8
         dropped = dropped[(words.data[:-8] & 0xC0) != 0x80]
     ends_of_stops = np.flatnonzero(dropped[:-1] & ~dropped[1:]) + 1

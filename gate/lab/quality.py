@@ -75,21 +75,21 @@ def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> E
     known: dict[str, Proportion] = {}
     prints: dict[str, NDArray[np.uint64]] = {}
     for profile in progress(options.profiles, "profiles"):
-        found = judge_all(documents, profile)
-        scores[profile.ref] = score_pairs(documents, found)
-        known[profile.ref] = labelled(documents, found)
-        costs[profile.ref] = cost(profile, found, len(documents))
-        if fingerprints := prints_of(profile, found.bodies):
+        judged = judge_all(documents, profile)
+        scores[profile.ref] = score_pairs(documents, judged)
+        known[profile.ref] = labelled(documents, judged)
+        costs[profile.ref] = cost(profile, judged, len(documents))
+        if fingerprints := prints_of(profile, judged.bodies):
             prints[profile.ref] = np.array(fingerprints, np.uint64)
     missing: list[str] = []
     for peer in peers.PEERS if options.peers else ():
         if not peer.installed:
             missing.append(peer.name)
             continue
-        found = peers.judge_all(documents, peer, progress(documents.texts, peer.name))
-        scores[peer.name] = score_pairs(documents, found)
-        known[peer.name] = labelled(documents, found)
-        costs[peer.name] = peer_cost(peer, found, len(documents))
+        judged = peers.judge_all(documents, peer, progress(documents.texts, peer.name))
+        scores[peer.name] = score_pairs(documents, judged)
+        known[peer.name] = labelled(documents, judged)
+        costs[peer.name] = peer_cost(peer, judged, len(documents))
     tables = [
         corpus_table(corpus, documents, planted=plants),
         method_table(scores, costs, known, missing),
@@ -110,18 +110,18 @@ def draw_sample(corpus: Corpus, count: int, rng: np.random.Generator) -> Corpus:
     for number, name in enumerate(corpus.ids):
         works.setdefault(corpus.clusters.get(name, name), []).append(number)
     names = list(works)
-    kept: list[int] = []
+    numbers: list[int] = []
     for at in rng.permutation(len(names)).tolist():
-        kept += works[names[at]][: count - len(kept)]
-        if len(kept) >= count:
+        numbers += works[names[at]][: count - len(numbers)]
+        if len(numbers) >= count:
             break
-    kept.sort()
-    ids = [corpus.ids[number] for number in kept]
+    numbers.sort()
+    ids = [corpus.ids[number] for number in numbers]
     known = set(ids)
     return replace(
         corpus,
         ids=ids,
-        texts=[corpus.texts[number] for number in kept],
+        texts=[corpus.texts[number] for number in numbers],
         labels=[label for label in corpus.labels if label.a in known and label.b in known],
     )
 
@@ -142,9 +142,9 @@ def distinct(prints: dict[str, NDArray[np.uint64]]) -> dict[str, NDArray[np.uint
     return {name: prints[name] for name in seen.values()}
 
 
-def cost(profile: Profile, found: JudgedPairs, documents: int) -> Row:
-    bodies = sum(map(len, found.bodies)) / documents
-    postings = len(method_of(profile).postings(found.bodies)) / documents
+def cost(profile: Profile, judged: JudgedPairs, documents: int) -> Row:
+    bodies = sum(map(len, judged.bodies)) / documents
+    postings = len(method_of(profile).postings(judged.bodies)) / documents
     seen = (
         f"windows of {profile.method.window}"
         if isinstance(profile.method, WindowParameters)
@@ -154,8 +154,8 @@ def cost(profile: Profile, found: JudgedPairs, documents: int) -> Row:
         "how": f"{profile.method.name}, {seen}",
         "signature, bytes": round(bodies),
         "index, bytes": round(IDENTITY_BYTES + bodies + POSTING_BYTES * postings),
-        "signing, ms": found.signing / documents * 1000,
-        "finding, ms": found.finding / documents * 1000,
+        "signing, ms": judged.signing / documents * 1000,
+        "finding, ms": judged.finding / documents * 1000,
     }
 
 

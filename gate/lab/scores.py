@@ -101,9 +101,9 @@ def find_candidates(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints
         first = np.searchsorted(keys, probes.keys)
         counts = np.searchsorted(keys, probes.keys, side="right") - first
         probe = np.repeat(np.arange(len(probes)), counts)
-        there = np.arange(len(probe)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        left, right = owners[there], probes.rows[probe] + begin
-        close = np.bitwise_count(tags[there] ^ probes.tags[probe]) <= probes.radii[probe]
+        places = np.arange(len(probe)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        left, right = owners[places], probes.rows[probe] + begin
+        close = np.bitwise_count(tags[places] ^ probes.tags[probe]) <= probes.radii[probe]
         close &= left < right
         codes.append(np.unique(right[close] * len(bodies) + left[close]))
     right, left = np.divmod(np.concatenate(codes), max(len(bodies), 1))
@@ -130,10 +130,10 @@ def candidates(documents: Corpus, method: Method, bodies: Sequence[bytes]) -> Do
     return DocumentPairs(left, right, documents.jaccard(left, right))
 
 
-def recall_by_band(documents: Corpus, found: DocumentPairs) -> dict[str, Proportion]:
+def recall_by_band(documents: Corpus, pairs: DocumentPairs) -> dict[str, Proportion]:
     """How many of the true pairs of each band are among those found."""
     totals = count_by_band(documents.pairs.jaccard)
-    return {band: Proportion(count, totals[band]) for band, count in count_by_band(found.jaccard).items()}
+    return {band: Proportion(count, totals[band]) for band, count in count_by_band(pairs.jaccard).items()}
 
 
 def count_by_band(jaccards: Floats) -> dict[str, int]:
@@ -158,13 +158,13 @@ def judge_all(documents: Corpus, profile: Profile) -> JudgedPairs:
     )
 
 
-def score_pairs(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) -> PairScores:
+def score_pairs(documents: Corpus, judged: JudgedPairs, *, least: float = LEAST) -> PairScores:
     """What was found, against the truth."""
-    left, right = found.left, found.right
+    left, right = judged.left, judged.right
     among = among_first_documents(documents, left, right)
     true_jaccard = documents.known if least >= LEAST else documents.jaccard
     candidates = DocumentPairs(left[among], right[among], true_jaccard(left[among], right[among]))
-    matches = candidates.only(found.is_match[among])
+    matches = candidates.only(judged.is_match[among])
     copies = np.flatnonzero(documents.first_equal != np.arange(len(documents)))
     equal = documents.first_equal[copies] + copies * len(documents)
     joined = left + right * len(documents)
@@ -173,7 +173,7 @@ def score_pairs(documents: Corpus, found: JudgedPairs, *, least: float = LEAST) 
         candidate_recall=recall_by_band(documents, candidates)
         | {EQUAL: Proportion(int(np.isin(equal, joined).sum()), len(copies))},
         match_recall=recall_by_band(documents, matches)
-        | {EQUAL: Proportion(int(np.isin(equal, joined[found.is_match]).sum()), len(copies))},
+        | {EQUAL: Proportion(int(np.isin(equal, joined[judged.is_match]).sum()), len(copies))},
         candidates=len(candidates),
         false_candidates=int((candidates.jaccard < LEAST).sum()),
         precise=Proportion(int((matches.jaccard >= LEAST).sum()), len(matches)),

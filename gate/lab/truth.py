@@ -149,13 +149,13 @@ class Corpus:
         """The J of pairs of first documents where it is LEAST or more, and 0 elsewhere; looked up, not counted."""
         codes = self.pairs.left * len(self) + self.pairs.right
         order = np.argsort(codes)
-        wanted = np.minimum(left, right) * len(self) + np.maximum(left, right)
-        places = np.minimum(np.searchsorted(codes[order], wanted), max(len(codes) - 1, 0))
+        pair_codes = np.minimum(left, right) * len(self) + np.maximum(left, right)
+        places = np.minimum(np.searchsorted(codes[order], pair_codes), max(len(codes) - 1, 0))
         if not len(codes):
-            return np.zeros(len(wanted))
-        there = order[places]
-        found: Floats = np.where(codes[there] == wanted, self.pairs.jaccard[there], 0.0)
-        return found
+            return np.zeros(len(pair_codes))
+        rows = order[places]
+        jaccards: Floats = np.where(codes[rows] == pair_codes, self.pairs.jaccard[rows], 0.0)
+        return jaccards
 
     @cached_property
     def alike(self) -> DocumentPairs:
@@ -163,12 +163,12 @@ class Corpus:
         groups: dict[int, list[int]] = {}
         for i, first in enumerate(self.first_equal.tolist()):
             groups.setdefault(first, []).append(i)
-        found: list[tuple[int, int, float]] = []
+        pairs: list[tuple[int, int, float]] = []
         for group in groups.values():
-            found += [(a, b, 1.0) for n, b in enumerate(group) for a in group[:n]]
+            pairs += [(a, b, 1.0) for n, b in enumerate(group) for a in group[:n]]
         for a, b, jaccard in zip(self.pairs.left.tolist(), self.pairs.right.tolist(), self.pairs.jaccard.tolist()):
-            found += [(min(x, y), max(x, y), jaccard) for x in groups[a] for y in groups[b]]
-        table = np.array(found, np.float64).reshape(-1, 3)
+            pairs += [(min(x, y), max(x, y), jaccard) for x in groups[a] for y in groups[b]]
+        table = np.array(pairs, np.float64).reshape(-1, 3)
         return DocumentPairs(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
 
 

@@ -54,18 +54,18 @@ class ProfileTrial:
     size: int  # bytes a document
     seconds: float  # of the processor, a document
 
-    def reaches(self, wanted: TuningGoal) -> bool:
-        return sure(self.recall) >= wanted.recall and (self.precision.share or 0.0) >= wanted.precision
+    def reaches(self, goal: TuningGoal) -> bool:
+        return sure(self.recall) >= goal.recall and (self.precision.share or 0.0) >= goal.precision
 
 
-def sure(found: Proportion) -> float:
+def sure(cases: Proportion) -> float:
     """A share less what chance may have added to it, the more so the fewer cases there were."""
-    if found.share is None:
+    if cases.share is None:
         return 0.0
-    share = (found.count + 0.5) / (found.total + 1)
+    share = (cases.count + 0.5) / (cases.total + 1)
     return (
-        min(found.share, share - DEVIATIONS * sqrt(share * (1.0 - share) / found.total))
-        if found.total < 10_000
+        min(cases.share, share - DEVIATIONS * sqrt(share * (1.0 - share) / cases.total))
+        if cases.total < 10_000
         else share
     )
 
@@ -73,21 +73,21 @@ def sure(found: Proportion) -> float:
 def feature_profiles(spaceless: bool) -> list[Profile]:
     """Ways of looking at a text. Where letters are words, k-grams of words are short: longer ones are tried too."""
     base = Profile(name=NAME)
-    found = [replace(base, gram=gram) for gram in (2, 3, 4)]
-    found.append(replace(base, gram=1, drop_stop_words=True))
-    found += [replace(base, gram=gram) for gram in (5, 8)] if spaceless else [replace(base, tokenizer="soundex")]
-    found += [replace(base, tokenizer="characters", gram=gram) for gram in (5, 9)]
-    return found
+    profiles = [replace(base, gram=gram) for gram in (2, 3, 4)]
+    profiles.append(replace(base, gram=1, drop_stop_words=True))
+    profiles += [replace(base, gram=gram) for gram in (5, 8)] if spaceless else [replace(base, tokenizer="soundex")]
+    profiles += [replace(base, tokenizer="characters", gram=gram) for gram in (5, 9)]
+    return profiles
 
 
-def measure(documents: Corpus, features: Profile, wanted: TuningGoal) -> Iterator[ProfileTrial]:
+def measure(documents: Corpus, features: Profile, goal: TuningGoal) -> Iterator[ProfileTrial]:
     """Every method, radius, banding and threshold over one way of looking at a text."""
-    bench = GridEvaluator(documents, wanted)
+    bench = GridEvaluator(documents, goal)
     near = {weights: bench.near_pairs(features, SimHash(radius=max(RADII), weights=weights)) for weights in WEIGHTS}
-    for weights, found in near.items():
+    for weights, pairs in near.items():
         for radius in RADII:
             profile = replace(features, method=SimHash(radius=radius, weights=weights), resemblance=None)
-            yield bench.score(profile, found.only(found.measure <= radius), found.seconds)
+            yield bench.score(profile, pairs.only(pairs.measure <= radius), pairs.seconds)
     for bins in BINS:
         bodies, seconds = bench.sign(replace(features, method=MinHash(bins=bins)))
         prints = near["count"].only(near["count"].measure <= HYBRID_RADIUS)
@@ -95,10 +95,10 @@ def measure(documents: Corpus, features: Profile, wanted: TuningGoal) -> Iterato
             if bands * rows > bins:
                 continue
             profile = replace(features, method=MinHash(bins=bins, bands=bands, rows=rows))
-            found = bench.candidates(profile, bodies, seconds)
-            if (best := bench.best_threshold(profile, found)) is not None:
+            candidates = bench.candidates(profile, bodies, seconds)
+            if (best := bench.best_threshold(profile, candidates)) is not None:
                 yield best
-            both = bench.join(profile, bodies, found, prints)
+            both = bench.join(profile, bodies, candidates, prints)
             hybrid = replace(features, method=Hybrid(bins=bins, bands=bands, rows=rows, radius=HYBRID_RADIUS))
             if (best := bench.best_threshold(hybrid, both)) is not None:
                 yield best
@@ -119,11 +119,11 @@ class MeasuredPairs:
 class GridEvaluator:
     """What all profiles are measured on."""
 
-    def __init__(self, documents: Corpus, wanted: TuningGoal) -> None:
+    def __init__(self, documents: Corpus, goal: TuningGoal) -> None:
         self.documents = documents
-        self.wanted = wanted
+        self.goal = goal
         truth = documents.pairs.jaccard
-        self.hard = int(((truth >= wanted.at) & (truth < wanted.at + WIDTH)).sum())
+        self.hard = int(((truth >= goal.at) & (truth < goal.at + WIDTH)).sum())
         self.firsts = len(set(documents.first_equal.tolist()))
         numbers: dict[str, int] = {}
         works = [documents.clusters.get(name, name) for name in documents.ids]
@@ -179,13 +179,16 @@ class GridEvaluator:
     def best_threshold(self, profile: Profile, candidates: MeasuredPairs) -> ProfileTrial | None:
         """The score under the highest threshold that leaves enough recall; None if none does."""
         jaccard = candidates.pairs.jaccard
-        hard = np.sort(candidates.measure[(jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)])
+        hard = np.sort(candidates.measure[(jaccard >= self.goal.at) & (jaccard < self.goal.at + WIDTH)])
         for threshold in reversed(THRESHOLDS):
             recall = Proportion(len(hard) - int(np.searchsorted(hard, threshold)), self.hard)
-            if sure(recall) >= self.wanted.recall:
-                chosen = replace(profile, resemblance=threshold)
+            if sure(recall) >= self.goal.recall:
+                at_threshold = replace(profile, resemblance=threshold)
                 return self.score(
-                    chosen, candidates.only(candidates.measure >= threshold), candidates.seconds, candidates=candidates
+                    at_threshold,
+                    candidates.only(candidates.measure >= threshold),
+                    candidates.seconds,
+                    candidates=candidates,
                 )
         return None
 
@@ -193,9 +196,9 @@ class GridEvaluator:
         self, profile: Profile, called: MeasuredPairs, seconds: float, candidates: MeasuredPairs | None = None
     ) -> ProfileTrial:
         jaccard = called.pairs.jaccard
-        hard = int(((jaccard >= self.wanted.at) & (jaccard < self.wanted.at + WIDTH)).sum())
+        hard = int(((jaccard >= self.goal.at) & (jaccard < self.goal.at + WIDTH)).sum())
         pairs = (candidates or called).pairs
-        expected = plan(profile, self.wanted.size)
+        expected = plan(profile, self.goal.size)
         # Versions of one work are candidates though they may have little in common; a larger index has no more of them.
         false_candidates = (pairs.jaccard < LEAST) & (self.works[pairs.left] != self.works[pairs.right])
         # One more than were seen: of none among a thousand pairs it does not follow that there are none in a million.
@@ -205,7 +208,7 @@ class GridEvaluator:
             recall=Proportion(hard, self.hard),
             precision=Proportion(int((jaccard >= LEAST).sum()), len(jaccard)),
             compared=len(pairs.left),
-            candidates=max(rate * self.wanted.size, expected.expected_candidates),
+            candidates=max(rate * self.goal.size, expected.expected_candidates),
             size=sum(expected.bytes_per_document.values()),
             seconds=seconds,
         )
