@@ -38,6 +38,7 @@ Reason = Literal[
     "too_large_to_route",
     "unreadable",
     "unreadable_content",
+    "unreadable_record",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 

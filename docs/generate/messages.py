@@ -67,6 +67,7 @@ REASONS: dict[str, str] = {
     "too_large_to_route": "a document was judged, but its record is too large for the accepted or quarantine topic",
     "unreadable": "a file of an archive cannot be read",
     "unreadable_content": "the file behind `content_uri` cannot be read, or lies outside of `content_root`",
+    "unreadable_record": "a record of a topic is damaged, or the name of one of its headers is not UTF-8",
 }
 
 

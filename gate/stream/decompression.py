@@ -1,14 +1,20 @@
-"""Limit the decompressed size of a record batch.
+"""Unpack record batches: limit their decompressed size, and replace what cannot be read.
 
 A batch of a few hundred kilobytes may decompress to gigabytes of zeros. The library decompresses it whole, whatever the
 fetch limits are, and would again after every restart. Here its decoders are replaced by ones that stop at a limit. Each
 record of a batch beyond it becomes a placeholder that is dead-lettered as too large, and the next batch is read.
+
+The library also gives up on a whole fetch for one record that it cannot parse, such as one with a header whose name is
+not UTF-8. Such a batch is parsed again here, record by record, and only those records are dead-lettered.
 """
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -16,20 +22,34 @@ import cramjam
 import numpy as np
 from aiokafka import ConsumerRecord
 from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException
+from aiokafka.record import default_records
+from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c, decode_varint
 
-from gate.stream.records import DECOMPRESSES_TOO_LARGE
+from gate.stream.records import BAD_HEADER_NAME, DECOMPRESSES_TOO_LARGE, UNREADABLE
 
 Decoder = Callable[[Any], bytes]
 
 _GZIP = 16 + zlib.MAX_WBITS
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_PIECE = 1024  # read first of a member; doubled while it goes on
 _XERIAL = b"\x82SNAPPY\x00"  # then the rest of a header of 16 bytes, and blocks with their lengths
 _XERIAL_HEADER = 16
+# Of a batch of records: its length, checksum, codec and number of records.
+_LENGTH, _CRC, _COUNT = struct.Struct(">i"), struct.Struct(">I"), struct.Struct(">i")
+_HEADER_BYTES = 61
+_CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 # The record parser of the library in C, and its fallback in Python.
 _MODULES = ("aiokafka.record._crecords.default_records", "aiokafka.record.default_records")
 
 
 class DecompressionFailed(Exception):
     """A batch is corrupt, or exceeds the limit."""
+
+
+class TooLarge(DecompressionFailed):
+    """A batch exceeds the limit."""
 
 
 def install_limit(max_bytes: int) -> None:
@@ -43,20 +63,31 @@ def install_limit(max_bytes: int) -> None:
         for codec, decode in limited.items():
             setattr(module, f"{codec}_decode", decode)
     fetcher.PartitionRecords = BoundedRecords
+    fetcher.MemoryRecords = FetchedBatches
 
 
 def limited_decoders(max_bytes: int) -> dict[str, Decoder]:
     """A decoder for each codec. DecompressionFailed: corrupt, or larger than `max_bytes` decompressed."""
 
     def gzip(payload: Any) -> bytes:
-        decompressor = zlib.decompressobj(_GZIP)
-        try:
-            data = decompressor.decompress(bytes(payload), max_bytes)
-        except zlib.error as exc:
-            raise DecompressionFailed("gzip") from exc
-        if not decompressor.eof:
-            raise DecompressionFailed("gzip")
-        return data
+        # A stream of several members, one after another, is as good as one. Small pieces: what a member leaves of its
+        # piece is copied, and there may be a member for each 20 bytes.
+        rest, unpacked, position = memoryview(payload).cast("B"), bytearray(), 0
+        while position == 0 or bytes(rest[position : position + 2]) == _GZIP_MAGIC:
+            member, piece = zlib.decompressobj(_GZIP), _GZIP_PIECE
+            while not member.eof:
+                taken = rest[position : position + piece]
+                if not taken:
+                    raise DecompressionFailed("gzip")
+                try:
+                    unpacked += member.decompress(taken, max_bytes + 1 - len(unpacked))
+                except zlib.error as exc:
+                    raise DecompressionFailed("gzip") from exc
+                if len(unpacked) > max_bytes:
+                    raise TooLarge("gzip")
+                position += len(taken) - len(member.unused_data)
+                piece *= 2
+        return bytes(unpacked)
 
     def into_buffer(decompress_into: Callable[[Any, Any], int]) -> Decoder:
         def decode(payload: Any) -> bytes:
@@ -81,7 +112,7 @@ def limited_decoders(max_bytes: int) -> dict[str, Decoder]:
             blocks.append(decode_block(compressed[position + 4 : end]))
             size, position = size + len(blocks[-1]), end
             if size > max_bytes:
-                raise DecompressionFailed("snappy")
+                raise TooLarge("snappy")
         return b"".join(blocks)
 
     return {
@@ -92,17 +123,26 @@ def limited_decoders(max_bytes: int) -> dict[str, Decoder]:
     }
 
 
-class _LastBatch:
-    """Iterates over the batches of a fetch, and remembers the last one."""
+class FetchedBatches:
+    """The batches of a fetch, with the bytes of the last one: the library's own parser does not hand them out."""
 
-    def __init__(self, records: Any) -> None:
-        self._records = records
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._records = MemoryRecords(data)
+        self._next = 0
+        self.raw = memoryview(b"")
         self.last: Any = None
+
+    def size_in_bytes(self) -> int:
+        return int(self._records.size_in_bytes())
 
     def has_next(self) -> bool:
         return bool(self._records.has_next())
 
     def next_batch(self) -> Any:
+        start = self._next
+        self._next += _LENGTH.unpack_from(self._data, start + 8)[0] + 12
+        self.raw = memoryview(self._data)[start : self._next]
         self.last = self._records.next_batch()
         return self.last
 
@@ -115,29 +155,119 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # the lib
     next_fetch_offset: int
 
     def _unpack_records(self) -> Iterator[Any]:
-        batches = self._records = _LastBatch(self._records)
         while True:
             try:
                 yield from super()._unpack_records()
+            except TooLarge:
+                yield from self._placeholders(DECOMPRESSES_TOO_LARGE)
             except DecompressionFailed:
-                yield from self._placeholders(batches.last)
+                yield from self._placeholders(UNREADABLE)
+            except (CorruptRecordException, ValueError, IndexError):
+                raw = self._records.raw
+                if _CRC.unpack_from(raw, 17)[0] != calc_crc32c(bytes(raw[21:])):
+                    raise  # damaged in transit: it is fetched again
+                yield from self._parse_batch()
             else:
                 return
 
-    def _placeholders(self, batch: Any) -> Iterator[Any]:
-        topic, partition = self._tp
-        for offset in range(max(self.next_fetch_offset, batch.base_offset), batch.next_offset):
+    def _parse_batch(self) -> Iterator[Any]:
+        """The records of a batch that the library's parser gives up on, each by itself: those that cannot be parsed
+        are replaced, and no other."""
+        batch, raw = self._records.last, self._records.raw
+        data, codec = bytes(raw[_HEADER_BYTES:]), _CODECS[batch.compression_type]
+        if codec is not None:
+            data = getattr(default_records, f"{codec}_decode")(data)
+        position = 0
+        with suppress(IndexError, ValueError):  # what follows cannot be told apart: placeholders for all of it
+            for _ in range(_COUNT.unpack_from(raw, _HEADER_BYTES - 4)[0]):
+                length, position = decode_varint(data, position)
+                if length < 0 or position + length > len(data):
+                    break
+                parsed = _parse_record(data[position : position + length])
+                position += length
+                if parsed is None:
+                    continue
+                offset = batch.base_offset + parsed.offset_delta
+                if self.next_fetch_offset <= offset < batch.next_offset:
+                    yield from self._placeholders(UNREADABLE, offset)  # for what could not be parsed before it
+                    self.next_fetch_offset = offset + 1
+                    yield self._record(offset, batch.first_timestamp + parsed.timestamp_delta, parsed)
+        yield from self._placeholders(UNREADABLE)
+
+    def _placeholders(self, size: int, end: int | None = None) -> Iterator[Any]:
+        """One for each offset of the last batch from here on; `size` says why."""
+        batch = self._records.last
+        first = max(self.next_fetch_offset, batch.base_offset)
+        for offset in range(first, batch.next_offset if end is None else end):
             self.next_fetch_offset = offset + 1
-            yield ConsumerRecord(
-                topic=topic,
-                partition=partition,
-                offset=offset,
-                timestamp=batch.max_timestamp or 0,
-                timestamp_type=batch.timestamp_type,
-                key=None,
-                value=None,
-                checksum=None,
-                serialized_key_size=-1,
-                serialized_value_size=DECOMPRESSES_TOO_LARGE,
-                headers=(),
-            )
+            yield self._record(offset, batch.max_timestamp or 0, _Parsed(size=size))
+
+    def _record(self, offset: int, timestamp: int, parsed: _Parsed) -> Any:
+        topic, partition = self._tp
+        return ConsumerRecord(
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            timestamp=timestamp,
+            timestamp_type=self._records.last.timestamp_type,
+            key=parsed.key,
+            value=parsed.value,
+            checksum=None,
+            serialized_key_size=-1 if parsed.key is None else len(parsed.key),
+            serialized_value_size=parsed.size,
+            headers=parsed.headers,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parsed:
+    """The fields of a record in a batch; `size` is that of its value, or says what is wrong with it."""
+
+    size: int
+    timestamp_delta: int = 0
+    offset_delta: int = 0
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+def _parse_record(data: bytes) -> _Parsed | None:
+    """Parse a record without its length. None: it is damaged. A header's name that is not UTF-8 is escaped."""
+    position = 0
+
+    def number() -> int:
+        nonlocal position
+        value, position = decode_varint(data, position)
+        return int(value)
+
+    def field() -> bytes | None:
+        nonlocal position
+        length = number()
+        if length < 0:
+            return None
+        if position + length > len(data):
+            raise ValueError("a field ends behind its record")
+        position += length
+        return data[position - length : position]
+
+    try:
+        number()  # attributes: none are defined
+        timestamp_delta, offset_delta = number(), number()
+        key, value = field(), field()
+        headers = [(field() or b"", field() or b"") for _ in range(number())]
+    except (IndexError, ValueError):
+        return None
+    if position != len(data):
+        return None
+    try:
+        names, size = [name.decode() for name, _ in headers], -1 if value is None else len(value)
+    except UnicodeDecodeError:
+        names, size = [name.decode(errors="backslashreplace") for name, _ in headers], BAD_HEADER_NAME
+    return _Parsed(
+        size=size,
+        timestamp_delta=timestamp_delta,
+        offset_delta=offset_delta,
+        key=key,
+        value=value,
+        headers=tuple([(name, content) for name, (_, content) in zip(names, headers, strict=True)]),
+    )

@@ -36,7 +36,10 @@ from gate.wire import (
 
 Headers = Sequence[tuple[str, bytes]]
 
-DECOMPRESSES_TOO_LARGE = -2  # serialized_value_size of a record whose batch exceeds the decompression limit
+# serialized_value_size of the records that stand for those that the library cannot unpack
+DECOMPRESSES_TOO_LARGE = -2  # its batch exceeds the decompression limit
+UNREADABLE = -3  # it is damaged, or its batch is
+BAD_HEADER_NAME = -4  # a header's name is not UTF-8; the rest is as it came
 
 ORIGINAL_PREFIX = "gate_original_"  # before headers of the original whose names the dead letter uses itself
 
@@ -95,6 +98,11 @@ def decode_record(
     if record.serialized_value_size == DECOMPRESSES_TOO_LARGE:
         return _too_large(origin, b"", "its batch decompresses to more than kafka_unpacked_bytes: send smaller batches")
     try:
+        if record.serialized_value_size == UNREADABLE:
+            remedy = "send it again with another client or compression"
+            raise BadDocument("unreadable_record", f"{origin}: the record or its batch is damaged: {remedy}")
+        if record.serialized_value_size == BAD_HEADER_NAME:
+            raise BadDocument("unreadable_record", f"{origin}: a header's name is not UTF-8: name headers in UTF-8")
         if raw is None:
             return DecodedMessage(event=_decode_tombstone(record, origin), origin=origin)
         if len(raw) > max_event_bytes(limits):

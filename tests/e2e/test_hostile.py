@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.record.util import calc_crc32c
 
 from gate.stream.settings import Topics
 from load.hostile import hostile_records
@@ -153,3 +156,51 @@ def test_a_trace_header_of_more_than_a_megabyte_is_not_carried_on(gate_on_kafka:
     assert "baggage" not in headers
     assert headers["traceparent"] == b"00-1-2-01"
     assert "gate_trace_headers_dropped_total 1.0" in worker.metrics()
+
+
+async def send_raw_batches(
+    gate: GateOnKafka, *batches: tuple[list[InputRecord], Callable[[bytes], bytes], int]
+) -> None:
+    """Send batches whose records were changed by a function after they were packed, under the number of a codec."""
+    async with AIOKafkaProducer(bootstrap_servers=gate.brokers, acks="all") as producer:
+        for records, change, codec in batches:
+            batch = producer.create_batch()
+            for record in records:
+                batch.append(key=record.key, value=record.value, timestamp=None, headers=list(record.headers))
+            built = bytearray(batch._build())
+            built[61:] = change(bytes(built[61:]))
+            built[22] |= codec
+            built[8:12] = (len(built) - 12).to_bytes(4, "big")
+            built[17:21] = calc_crc32c(bytes(built[21:])).to_bytes(4, "big")
+            batch._buffer = built
+            await (await producer.send_batch(batch, gate.topics.check_ins[0], partition=0))
+
+
+def test_a_header_name_that_is_not_utf8_and_gzip_of_two_members_do_not_block_the_next_record(
+    gate_on_kafka: GateFactory,
+) -> None:
+    gate = gate_on_kafka(partitions=1)
+    named = InputRecord(InputRecord.of("named", TEXT).value, b"named", [("@@", b"1")])
+    asyncio.run(
+        send_raw_batches(
+            gate,
+            (
+                [InputRecord.of("first", TEXT), named, InputRecord.of("second", TEXT)],
+                lambda records: records.replace(b"@@", b"\xff\xfe"),
+                0,
+            ),
+            (
+                [InputRecord.of("third", TEXT), InputRecord.of("fourth", TEXT)],
+                lambda records: gzip.compress(records[:70]) + gzip.compress(records[70:]),
+                1,
+            ),
+        )
+    )
+    worker = gate.start()
+    documents = [verdict["document_id"] for verdict in gate.verdicts(4)]
+    assert documents == ["first", "second", "third", "fourth"]
+    [letter] = gate.read(gate.topics.dead_letters, 1)
+    content = json.loads(letter.value)
+    assert (content["reason"], content["origin"]["offset"]) == ("unreadable_record", 1)
+    assert (letter.key, content["original"]) == (b"named", (named.value or b"").decode())
+    assert worker.stop() == 0

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import aiokafka.codec
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.consumer import fetcher
+from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
 
 from gate.errors import BadDocument
 from gate.limits import Limits
 from gate.stream import decompression
-from gate.stream.decompression import DecompressionFailed, limited_decoders
+from gate.stream.decompression import DecompressionFailed, FetchedBatches, limited_decoders
 from gate.stream.records import decode_record
 from gate.wire import RejectedMessage
 
@@ -31,10 +33,10 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(autouse=True)
 def restore_library() -> Iterator[None]:
-    original = fetcher.PartitionRecords
+    original = fetcher.PartitionRecords, fetcher.MemoryRecords
     yield
     decompression.install_limit(2**30)
-    fetcher.PartitionRecords = original
+    fetcher.PartitionRecords, fetcher.MemoryRecords = original
 
 
 def batch(codec: str, base: int, *values: bytes) -> bytes:
@@ -51,7 +53,7 @@ def batch(codec: str, base: int, *values: bytes) -> bytes:
 def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
     decompression.install_limit(LIMIT)
     made = fetcher.PartitionRecords(
-        TopicPartition("t", 0), MemoryRecords(b"".join(batches)), None, fetch_offset, None, None, True, 1
+        TopicPartition("t", 0), FetchedBatches(b"".join(batches)), None, fetch_offset, None, None, True, 1
     )
     return list(made)
 
@@ -99,3 +101,56 @@ def test_a_placeholder_is_rejected_as_too_large_with_its_origin() -> None:
     assert isinstance(rejected, RejectedMessage)
     assert isinstance(rejected.error, BadDocument)
     assert (rejected.error.code, str(rejected.origin), rejected.raw) == ("too_large", "t[0]@7", None)
+
+
+def resealed(built: bytearray) -> bytes:
+    """A batch whose bytes were changed, with the length and the checksum that belong to them."""
+    built[8:12] = (len(built) - 12).to_bytes(4, "big")
+    built[17:21] = calc_crc32c(bytes(built[21:])).to_bytes(4, "big")
+    return bytes(built)
+
+
+def with_header(name: bytes, codec: str = "none") -> bytes:
+    """Three records; the second has a header of this name of two bytes."""
+    builder = DefaultRecordBatchBuilder(
+        2, 0, is_transactional=0, producer_id=-1, producer_epoch=-1, base_sequence=0, batch_size=2**30
+    )
+    for number, headers in enumerate(([("ok", b"1")], [("@@", b"2")], [])):
+        builder.append(number, 1000, key=b"k", value=b"v%d" % number, headers=headers)
+    built = bytearray(bytes(builder.build()).replace(b"@@", name))
+    if codec != "none":
+        built[61:] = ENCODERS[codec](bytes(built[61:]))
+        built[22] |= CODECS[codec]
+    return resealed(built)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_only_the_record_with_a_header_name_that_is_not_utf8_is_rejected(codec: str) -> None:
+    found: list[Any] = records(with_header(b"\xff\xfe", codec))
+    assert [(one.offset, one.value) for one in found] == [(0, b"v0"), (1, b"v1"), (2, b"v2")]
+    assert [one.headers for one in found] == [(("ok", b"1"),), (("\\xff\\xfe", b"2"),), ()]
+    rejected = [decode_record(one, limits=Limits()) for one in found]
+    codes = [one.error.code for one in rejected if isinstance(one, RejectedMessage)]
+    assert codes == ["bad_json", "unreadable_record", "bad_json"]
+
+
+def test_only_a_damaged_record_gets_a_placeholder() -> None:
+    built = bytearray(batch("none", 0, b"a", b"@@@@", b"c"))
+    built[built.index(b"@@@@") - 1] = 2 * 100  # the length of its value
+    found: list[Any] = records(resealed(built), batch("none", 3, b"d"))
+    assert [(one.offset, one.value) for one in found] == [(0, b"a"), (1, None), (2, b"c"), (3, b"d")]
+
+
+def test_a_batch_with_a_wrong_checksum_is_fetched_again() -> None:
+    built = bytearray(batch("none", 0, b"a"))
+    built[-2] ^= 1
+    with pytest.raises(CorruptRecordException):
+        records(bytes(built))
+
+
+def test_gzip_members_are_unpacked_up_to_the_limit_over_all_of_them() -> None:
+    gzip_decode = limited_decoders(LIMIT)["gzip"]
+    members = gzip.compress(b"one ") + gzip.compress(b"") + gzip.compress(b"two" * 5000)
+    assert gzip_decode(members) == b"one " + b"two" * 5000
+    with pytest.raises(DecompressionFailed):
+        gzip_decode(gzip.compress(bytes(LIMIT)) + gzip.compress(b"x"))
