@@ -10,6 +10,7 @@ A message of an error names the field and the remedy and never quotes the value.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import re
@@ -28,6 +29,10 @@ SCHEMA_VERSION = 1
 # The longest escape of a character of the basic plane in JSON is \uXXXX; the rest is room for the other fields.
 _ESCAPED_BYTES_PER_CHAR = 6
 _OTHER_FIELDS_BYTES = 1024 * 1024
+# An invalid message with more values is not decoded to name its fields: each may take 100 bytes.
+_MAX_LENIENT_VALUES = 1_000_000
+_UTF8_PIECE_BYTES = 64 * 1024
+_NULL = msgspec.Raw(b"null")
 
 # A longer id is a mistake upstream (a text in the wrong field), and every index row would carry it.
 DocumentId = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -103,9 +108,14 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         Meta(description="System or person that sends it; the verdict repeats it, metrics count by it."),
     ] = None
+    # Decoded it would take up to 25 times its bytes.
     metadata: Annotated[
-        dict[str, Any] | None, Meta(description="Whatever the sender likes; the gate does not read it.")
-    ] = None
+        msgspec.Raw,
+        Meta(
+            description="Whatever the sender likes; the gate does not read it.",
+            extra_json_schema={"anyOf": [{"type": "object"}, {"type": "null"}], "default": None},
+        ),
+    ] = msgspec.field(default_factory=lambda: _NULL)
     checked_in_at: Annotated[
         Timestamp | None,
         Meta(
@@ -113,6 +123,13 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
             examples=["2026-05-06T07:08:09Z"],
         ),
     ] = None
+
+    @property
+    def size(self) -> int:
+        """Characters of its texts and bytes of its metadata: what it adds to a batch. The id is short."""
+        texts = (self.text, self.content_uri, self.title, self.source)
+        metadata = 0 if self.metadata is _NULL else memoryview(self.metadata).nbytes
+        return sum(len(text) for text in texts if text is not None) + metadata
 
     def check_in(self) -> CheckIn:
         """The value to judge. The number 7 and the string "7" are one version."""
@@ -298,7 +315,24 @@ def decode_event(raw: bytes, *, origin: Origin | None = None, limits: Limits) ->
             raise _bad("bad_field", "fields `text` and `content_uri` are both given: send one of them", origin)
         if event.text is not None and len(event.text) > limits.max_document_chars:
             raise _bad("too_large", too_large("text", limits), origin)
+        if event.metadata is not _NULL:
+            _check_metadata(event.metadata, raw, origin)
     return event
+
+
+def _check_metadata(metadata: msgspec.Raw, raw: bytes, origin: Origin | None) -> None:
+    """Refuse metadata that is no object, or not UTF-8: it is JSON otherwise, or the message were not decoded."""
+    view = memoryview(metadata)
+    if bytes(view[:4]) != b"null" and bytes(view[:1]) != b"{":
+        raise _bad("bad_field", "field `metadata`: expected object | null", origin)
+    if raw.isascii():
+        return
+    utf8 = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, view.nbytes, _UTF8_PIECE_BYTES):
+            utf8.decode(view[at : at + _UTF8_PIECE_BYTES])
+    except UnicodeDecodeError as exc:
+        raise _unreadable(raw, exc, origin) from exc
 
 
 def too_large(field: str, limits: Limits) -> str:
@@ -312,7 +346,7 @@ def too_large(field: str, limits: Limits) -> str:
 def identify(raw: bytes) -> str | None:
     """The document id in a message that may be invalid otherwise; None if it cannot be read."""
     try:
-        document_id = _head.decode(raw).document_id
+        document_id = _short_string(_head.decode(raw).document_id)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         document_id = _lenient_fields(raw).get("document_id")
     if document_id is None or _has_surrogates(document_id):
@@ -333,17 +367,21 @@ def decode_verdict(raw: bytes) -> VerdictEvent:
     return _verdict.decode(raw)
 
 
+_CHECK_IN = msgspec.Raw(b'"check_in"')
+
+
 class _Head(msgspec.Struct):
     """The fields of a message that identify it."""
 
-    type: Any = "check_in"
-    document_id: Any = None
+    type: msgspec.Raw = msgspec.field(default_factory=lambda: _CHECK_IN)
+    document_id: msgspec.Raw = msgspec.field(default_factory=lambda: _NULL)
 
 
 _check_in = msgspec.json.Decoder(CheckInEvent)
 _deletion = msgspec.json.Decoder(DeleteEvent)
 _head = msgspec.json.Decoder(_Head)
 _verdict = msgspec.json.Decoder(VerdictEvent)
+_string = msgspec.json.Decoder(str)
 _encoder = msgspec.json.Encoder()
 
 _KNOWN = frozenset(CheckInEvent.__struct_fields__)
@@ -358,7 +396,7 @@ def _bad(code: Reason, message: str, origin: Origin | None) -> BadDocument:
 def _delete(raw: bytes, exc: msgspec.ValidationError, origin: Origin | None) -> DeleteEvent:
     """The delete in a message that is no valid check-in, or the reason why the message is neither."""
     try:
-        kind = _head.decode(raw).type
+        kind = _short_string(_head.decode(raw).type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as unreadable:
         # The first error was in a field, but the message is no JSON at all; or it is no object.
         if isinstance(unreadable, msgspec.ValidationError):
@@ -414,8 +452,20 @@ def _unit(origin: Origin | None) -> str:
     return "record" if origin.topic is not None else "line"
 
 
+def _short_string(value: msgspec.Raw) -> str | None:
+    """The string in a field that identifies a message; None for anything else, and for what is too long for an id."""
+    if memoryview(value).nbytes > _ESCAPED_BYTES_PER_CHAR * 2 * 1024 + 2:
+        return None
+    try:
+        return _string.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 def _lenient_fields(raw: bytes) -> dict[str, Any]:
     """The fields of a message that msgspec refused; bytes that are not UTF-8 become lone surrogates."""
+    if sum(map(raw.count, (b",", b"[", b"{"))) > _MAX_LENIENT_VALUES:
+        return {}
     try:
         message = json.loads(raw.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import tracemalloc
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,7 +79,7 @@ def test_all_fields_of_a_check_in_arrive() -> None:
         text="hello",
         title="Greeting",
         source="mail",
-        metadata={"tags": [1, None, {"x": "y"}]},
+        metadata=msgspec.Raw(b'{"tags": [1, null, {"x": "y"}]}'),
         checked_in_at=datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC),
     )
 
@@ -173,6 +175,45 @@ def test_a_character_beyond_the_basic_plane_is_accepted() -> None:
     event = decode(raw)
     assert isinstance(event, CheckInEvent)
     assert event.text == "😀 and \0"
+
+
+PAIRS = b"[" + b"[]," * 300_000 + b"[]]"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"document_id":"a","text":"t","metadata":{"x":' + PAIRS + b"}}",
+        '{"document_id":"a","text":"t","metadata":{"é":'.encode() + PAIRS + b"}}",
+        b'{"document_id":"a","text":"t","unknown":' + PAIRS + b"}",
+        b'{"document_id":' + PAIRS + b',"text":"t"}',
+        b'{"document_id":"a","text":"t","type":' + PAIRS + b"}",
+        b'{"document_id":"a","text":"t","metadata":' + PAIRS + b"}",
+        b'{"document_id":"a","text":"t","metadata":{"x":' + PAIRS + PAIRS,
+    ],
+    ids=["metadata", "metadata not ASCII", "unknown field", "id", "type", "metadata no object", "cut off"],
+)
+def test_a_message_of_many_small_values_takes_a_small_multiple_of_its_bytes(raw: bytes) -> None:
+    tracemalloc.start()
+    with suppress(BadDocument):
+        decode_event(raw, limits=LIMITS)
+    RejectedMessage.of(BadDocument("bad_json", ""), raw, origin=None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * len(raw)
+
+
+@pytest.mark.parametrize("value", [b"\xff", b"\xed\xa0\x80", b"x" * 65_540 + b"\xff", "é".encode()[:1]])
+def test_metadata_that_is_not_utf8_is_refused(value: bytes) -> None:
+    error = refusal(b'{"document_id":"a","text":"t","metadata":{"k":["%s"]}}' % value)
+    assert error.code == "bad_utf8"
+    assert "field `metadata`" in str(error)
+
+
+def test_the_size_of_an_event_counts_all_its_texts_and_its_metadata() -> None:
+    event = decode({"document_id": "ab", "text": "cde", "title": "f", "source": "gh", "metadata": {"i": "j"}})
+    assert isinstance(event, CheckInEvent)
+    assert event.size == 3 + 1 + 2 + len('{"i": "j"}')
 
 
 @given(st.binary(max_size=200))

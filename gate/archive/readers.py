@@ -246,7 +246,7 @@ def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile, root: 
 def _with_fields(raw: bytes, added: dict[str, object]) -> bytes:
     """Add fields to a message. New ones are appended to the bytes, which saves decoding a long text."""
     if any(f'"{name}"'.encode() in raw for name in added):
-        return msgspec.json.encode({**msgspec.json.decode(raw), **added})
+        return msgspec.json.encode({**msgspec.json.decode(raw, type=dict[str, msgspec.Raw]), **added})
     return raw.rstrip()[:-1] + b"," + msgspec.json.encode(added)[1:]
 
 

@@ -124,7 +124,7 @@ class Replay:
     def _add(self, item: ReplayItem) -> None:
         self._batch.append(item)
         if item.archived is not None and isinstance(item.archived.event, CheckInEvent):
-            self._batch_characters += len(item.archived.event.text or "")
+            self._batch_characters += item.archived.event.size
 
     def _send_batch(self) -> None:
         batch, self._batch, self._batch_characters = self._batch, [], 0

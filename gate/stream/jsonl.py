@@ -242,14 +242,16 @@ def reject_overlong(line: Line, origin: Origin, *, max_bytes: int) -> RejectedMe
 
 
 def batches(messages: Iterable[Message | None], limits: Limits) -> Iterator[list[Message]]:
-    """Cut messages into batches, bounded in documents and characters. A batch also ends where the input would block."""
+    """Cut messages into batches, bounded in documents and in all fields of their events.
+
+    A batch also ends where the input would block."""
     return chunked(messages, size=_length, max_items=limits.batch_documents, max_size=limits.batch_chars)
 
 
 def _length(message: Message) -> int:
     if isinstance(message, RejectedMessage):
         return len(message.raw or b"")
-    return len(message.event.text or "") if isinstance(message.event, CheckInEvent) else 0
+    return message.event.size if isinstance(message.event, CheckInEvent) else 0
 
 
 class LineFile:

@@ -215,6 +215,11 @@ def test_a_batch_has_no_more_characters_than_the_limit() -> None:
     assert sizes(decoded(50, 50, 1, 99, 2)) == [2, 2, 1]
 
 
+def test_a_batch_has_no_more_metadata_than_the_limit() -> None:
+    lines = [json.dumps({"document_id": "a", "text": "t", "metadata": {"k": "x" * 50}}).encode()] * 3
+    assert sizes(list(messages_in(b"\n".join(lines)))) == [1, 1, 1]
+
+
 def test_a_document_longer_than_a_batch_is_a_batch_of_its_own() -> None:
     assert sizes(decoded(1, 500, 1)) == [1, 1, 1]
 
