@@ -32,94 +32,86 @@ def get(port: int, path: str, *, method: str = "GET", accept: str = "*/*") -> tu
         return answer.status, answer.getheader("Content-Type"), answer.read()
 
 
-def request_while_served(
+async def request_while_served(
     ask: Callable[[int], Any], *, readiness: Readiness | None = None, metrics: WorkerMetrics | None = None
 ) -> Any:
     """The result of `ask(port)`, called in a thread while the pages are served."""
-
-    async def serve() -> Any:
-        registry = (metrics or WorkerMetrics()).registry
-        async with serve_health(registry=registry, readiness=readiness or Readiness(), host=LOOPBACK, port=0) as port:
-            return await asyncio.to_thread(ask, port)
-
-    return asyncio.run(serve())
+    registry = (metrics or WorkerMetrics()).registry
+    async with serve_health(registry=registry, readiness=readiness or Readiness(), host=LOOPBACK, port=0) as port:
+        return await asyncio.to_thread(ask, port)
 
 
-def test_a_process_whose_event_loop_ticks_is_alive_before_it_is_ready() -> None:
-    status, kind, body = request_while_served(lambda port: get(port, "/healthz"))
+async def test_a_process_whose_event_loop_ticks_is_alive_before_it_is_ready() -> None:
+    status, kind, body = await request_while_served(lambda port: get(port, "/healthz"))
     assert (status, kind, json.loads(body)) == (200, "application/json", {"alive": True, "reasons": {}})
 
 
-def test_a_stuck_event_loop_is_reported() -> None:
-    async def serve() -> tuple[int, str | None, bytes]:
-        async with serve_health(
-            registry=WorkerMetrics().registry, readiness=Readiness(), host=LOOPBACK, port=0, stuck_seconds=0.2
-        ) as port:
-            answers: list[tuple[int, str | None, bytes]] = []
+async def test_a_stuck_event_loop_is_reported() -> None:
+    async with serve_health(
+        registry=WorkerMetrics().registry, readiness=Readiness(), host=LOOPBACK, port=0, stuck_seconds=0.2
+    ) as port:
+        answers: list[tuple[int, str | None, bytes]] = []
 
-            def ask() -> None:
-                while not answers or answers[-1][0] == 200:
-                    answers.append(get(port, "/healthz"))
+        def ask() -> None:
+            while not answers or answers[-1][0] == 200:
+                answers.append(get(port, "/healthz"))
 
-            client = threading.Thread(target=ask)
-            client.start()
-            client.join()  # blocks the event loop
-            await asyncio.sleep(0)
-            return answers[-1]
-
-    status, _, body = asyncio.run(serve())
+        client = threading.Thread(target=ask)
+        client.start()
+        client.join()  # blocks the event loop
+    status, _, body = answers[-1]
     assert status == 503
     assert "stuck" in json.loads(body)["reasons"]["event_loop"]
 
 
-def test_a_worker_that_is_not_ready_says_why() -> None:
+async def test_a_worker_that_is_not_ready_says_why() -> None:
     readiness = Readiness()
     readiness.set("consumer", None)
     readiness.set("index", "does not answer")
-    status, _, body = request_while_served(lambda port: get(port, "/readyz"), readiness=readiness)
+    status, _, body = await request_while_served(lambda port: get(port, "/readyz"), readiness=readiness)
     assert (status, json.loads(body)) == (503, {"ready": False, "reasons": {"index": "does not answer"}})
 
 
-def test_a_worker_with_partitions_and_all_dependencies_is_ready() -> None:
+async def test_a_worker_with_partitions_and_all_dependencies_is_ready() -> None:
     readiness = Readiness()
     readiness.set("consumer", None)
-    status, _, body = request_while_served(lambda port: get(port, "/readyz"), readiness=readiness)
+    status, _, body = await request_while_served(lambda port: get(port, "/readyz"), readiness=readiness)
     assert (status, json.loads(body)) == (200, {"ready": True, "reasons": {}})
 
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
-def test_metrics_are_served_in_the_format_that_the_client_accepts(accept: str) -> None:
+async def test_metrics_are_served_in_the_format_that_the_client_accepts(accept: str) -> None:
     metrics = WorkerMetrics()
     metrics.record_producer_fenced("check-ins", 0)
-    status, kind, body = request_while_served(lambda port: get(port, "/metrics", accept=accept), metrics=metrics)
+    status, kind, body = await request_while_served(lambda port: get(port, "/metrics", accept=accept), metrics=metrics)
     assert status == 200
     assert kind.startswith(accept.partition(";")[0])
     assert b"\ngate_producers_fenced_total 1.0\n" in body
 
 
-def test_an_unknown_path_is_answered_with_the_known_ones() -> None:
-    status, _, body = request_while_served(lambda port: get(port, "/"))
+async def test_an_unknown_path_is_answered_with_the_known_ones() -> None:
+    status, _, body = await request_while_served(lambda port: get(port, "/"))
     assert status == 404
     assert b"/readyz" in body
 
 
-def test_a_head_request_is_answered_without_a_body() -> None:
+async def test_a_head_request_is_answered_without_a_body() -> None:
     def head(port: int) -> bytes:
         with socket.create_connection((LOOPBACK, port)) as client:
             client.sendall(b"HEAD /healthz HTTP/1.0\r\n\r\n")
             with client.makefile("rb") as answer:
                 return answer.read()
 
-    answer = request_while_served(head)
+    answer = await request_while_served(head)
     assert answer.startswith(b"HTTP/1.0 200 OK\r\n")
     assert answer.endswith(b"\r\n\r\n")
 
 
-def test_a_post_request_is_refused() -> None:
-    assert request_while_served(lambda port: get(port, "/healthz", method="POST"))[0] == 501
+async def test_a_post_request_is_refused() -> None:
+    assert (await request_while_served(lambda port: get(port, "/healthz", method="POST")))[0] == 501
 
 
-def test_a_client_that_disconnects_is_not_logged(
+async def test_a_client_that_disconnects_is_not_logged(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def leave(port: int) -> int:
@@ -130,12 +122,12 @@ def test_a_client_that_disconnects_is_not_logged(
         finish_answers()
         return status
 
-    assert request_while_served(leave) == 200
+    assert await request_while_served(leave) == 200
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
 
 
-def test_an_error_while_serving_a_page_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_while_serving_a_page_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Collector):
         def collect(self) -> Iterator[Metric]:
             raise ValueError("no metrics today")
@@ -151,7 +143,7 @@ def test_an_error_while_serving_a_page_is_logged(caplog: pytest.LogCaptureFixtur
             get(port, "/metrics")
         finish_answers()
 
-    request_while_served(ask, metrics=metrics)
+    await request_while_served(ask, metrics=metrics)
     assert [record.getMessage() for record in caplog.records] == ["error while serving a page"]
 
 
@@ -162,22 +154,19 @@ def finish_answers() -> None:
     )
 
 
-def test_a_port_in_use_is_a_config_error() -> None:
+async def test_a_port_in_use_is_a_config_error() -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"http_port.*{port}.*choose another port"):
-            serve_on(LOOPBACK, port)
+            await serve_on(LOOPBACK, port)
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.1"])
-def test_a_host_that_is_not_this_machine_is_a_config_error(host: str) -> None:
+async def test_a_host_that_is_not_this_machine_is_a_config_error(host: str) -> None:
     with pytest.raises(ConfigError, match=r"127\.0\.0\.1"):
-        serve_on(host, 0)
+        await serve_on(host, 0)
 
 
-def serve_on(host: str, port: int) -> None:
-    async def serve() -> None:
-        async with serve_health(registry=WorkerMetrics().registry, readiness=Readiness(), host=host, port=port):
-            pass
-
-    asyncio.run(serve())
+async def serve_on(host: str, port: int) -> None:
+    async with serve_health(registry=WorkerMetrics().registry, readiness=Readiness(), host=host, port=port):
+        pass
