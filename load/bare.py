@@ -49,9 +49,9 @@ def main() -> None:
     for name in ("brokers", "check-ins", "verdicts", "group"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--records", type=int, default=256)
-    asked = parser.parse_args()
-    kafka = KafkaSettings(brokers=asked.brokers, group=asked.group)
-    asyncio.run(loop(kafka, asked.check_ins, asked.verdicts, asked.records))
+    arguments = parser.parse_args()
+    kafka = KafkaSettings(brokers=arguments.brokers, group=arguments.group)
+    asyncio.run(loop(kafka, arguments.check_ins, arguments.verdicts, arguments.records))
 
 
 if __name__ == "__main__":

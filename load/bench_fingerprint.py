@@ -40,7 +40,7 @@ Run = Callable[[Sequence[str]], object]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Somebody else's way to the same, and how many times faster ours is to be; None: that is only stated."""
+    """A peer's implementation of the same, and how many times faster ours is to be; None: that is only stated."""
 
     run: Run
     target: float | None = None

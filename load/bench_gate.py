@@ -259,9 +259,9 @@ def add_memory(report: BenchmarkReport, chosen: Sequence[str], count: int, seed:
         size, info = measure_memory(weigh, name, count, seed, describe=parts)
         rows.append({"contender": name, "bytes": size / count})
         if info:
-            sizes = {part.removeprefix("bytes_"): told for part, told in info.items() if part.startswith("bytes_")}
+            sizes = {part.removeprefix("bytes_"): size for part, size in info.items() if part.startswith("bytes_")}
             row = {"contender": name, "let in": info["tickets"] / count}
-            ours.append(row | {part: told / count for part, told in (sizes | {"sum": sum(sizes.values())}).items()})
+            ours.append(row | {part: size / count for part, size in (sizes | {"sum": sum(sizes.values())}).items()})
     report.add(f"bytes a document, {count:,} documents", rows)
     report.add("bytes a document by part, as the index counts them", ours)
 

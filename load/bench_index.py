@@ -178,8 +178,8 @@ def weigh_gaoya(mark: Callable[[], None], count: int, blocks: int) -> Gaoya:
 def check(ours: FingerprintIndex, peer: Faiss, stored: U64) -> None:
     """The same answers from both, so that the times compare equal work."""
     for k in (3, 8, 12):
-        asked = queries(stored, k, 10**6)[::8]
-        if ours.query(asked, k) != peer.query(asked, k):
+        queried = queries(stored, k, 10**6)[::8]
+        if ours.query(queried, k) != peer.query(queried, k):
             raise SystemExit(f"answers differ at k = {k}: a benchmark of unequal work says nothing")
 
 
@@ -193,9 +193,11 @@ def check_gaoya(blocks: int) -> None:
     lefts, rights = ([" ".join(map(word, row)) for row in side.tolist()] for side in (texts, changed))
     for number, text in enumerate(lefts):
         peer.insert_document(number, text)
-    stored, asked = (np.array([peer.index.doc2signature(text) for text in side], np.uint64) for side in (lefts, rights))
+    stored, queried = (
+        np.array([peer.index.doc2signature(text) for text in side], np.uint64) for side in (lefts, rights)
+    )
     theirs = {(place, number + 1) for place, text in enumerate(rights) for number in peer.query(text)}
-    if FingerprintIndex(stored).query(asked, 3) != theirs:
+    if FingerprintIndex(stored).query(queried, 3) != theirs:
         raise SystemExit(f"answers differ from gaoya's with {blocks} blocks: a benchmark of unequal work says nothing")
 
 

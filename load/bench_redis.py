@@ -2,7 +2,7 @@
 
 Signatures are drawn at random, so that only the index is measured: every contender gets batches of 256 signed
 documents, one in ten a near copy of an earlier one, and says of each whether something like it came before. The gate
-runs the whole protocol, to the verdicts, with two batches under way as a service has them; `redis-py bands` only reads
+runs the whole protocol, to the verdicts, with two batches in flight as a service has them; `redis-py bands` only reads
 and appends the four blocks of each fingerprint in a pipeline, verifies nothing and decides nothing. datasketch stores
 and looks up MinHash signatures as its documentation proposes, one document at a time, and in its buffered session for
 inserts; it starts from an empty index, which is to its advantage. Large indexes are not claimed but written as claims
@@ -26,7 +26,15 @@ from typing import Any
 
 from gate.api import Gate
 from gate.model import CheckIn
-from load.bench_redis_contenders import BATCH, COPIES, PERMUTATIONS, UNDER_WAY, Bands, DatasketchOnRedis, GateOnRedis
+from load.bench_redis_contenders import (
+    BATCH,
+    BATCHES_IN_FLIGHT,
+    COPIES,
+    PERMUTATIONS,
+    Bands,
+    DatasketchOnRedis,
+    GateOnRedis,
+)
 from load.corpus import Kind, PlantedDocument, Recipe, SyntheticCorpus
 from load.measure import BenchmarkReport, Contender, Step, interleave
 from tests.support.servers import RedisServer, redis_cluster, redis_server
@@ -300,7 +308,9 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    report = BenchmarkReport("redis", {"n": arguments.n, "batch": BATCH, "under way": UNDER_WAY, "copies": COPIES})
+    report = BenchmarkReport(
+        "redis", {"n": arguments.n, "batch": BATCH, "in flight": BATCHES_IN_FLIGHT, "copies": COPIES}
+    )
     parts: dict[str, Callable[[], None]] = {
         "speed": lambda: speed(report, arguments.n, arguments.rounds),
         "growth": lambda: growth(

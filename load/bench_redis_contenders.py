@@ -23,7 +23,7 @@ from load.bench_redis_stock import stock
 from tests.support.servers import RedisServer
 
 BATCH = 256
-UNDER_WAY = 2
+BATCHES_IN_FLIGHT = 2
 COPIES = 0.1
 PERMUTATIONS = 128
 FEATURES = 300
@@ -106,7 +106,7 @@ class GateOnRedis:
                 verdicts = await self.pipeline.check_in(SignedBatch(batch, [FEATURES] * len(batch)))
                 self.flagged += sum(verdict.similar for verdict in verdicts)
 
-        await asyncio.gather(*(work() for _ in range(UNDER_WAY)))
+        await asyncio.gather(*(work() for _ in range(BATCHES_IN_FLIGHT)))
 
     def fill(self, count: int) -> None:
         """Check so many documents in."""

@@ -41,12 +41,12 @@ def bare(kafka: KafkaSettings, records: Sequence[tuple[bytes, bytes]]) -> Callab
     async def send() -> None:
         options = producer_options(kafka) | {"max_batch_size": BATCH_BYTES, "linger_ms": LINGER_MS}
         async with AIOKafkaProducer(**options) as producer:
-            under_way: deque[asyncio.Future[Any]] = deque()
+            in_flight: deque[asyncio.Future[Any]] = deque()
             for key, value in records:
-                under_way.append(await producer.send(kafka.topics.check_ins[0], value, key=key))
-                if len(under_way) > MAX_IN_FLIGHT * BATCH_DOCUMENTS:
-                    await under_way.popleft()
-            await asyncio.gather(*under_way)
+                in_flight.append(await producer.send(kafka.topics.check_ins[0], value, key=key))
+                if len(in_flight) > MAX_IN_FLIGHT * BATCH_DOCUMENTS:
+                    await in_flight.popleft()
+            await asyncio.gather(*in_flight)
 
     def step(_: int) -> int:
         asyncio.run(send())

@@ -50,8 +50,8 @@ METHODS: dict[str, tuple[Profile, float | None]] = {
 
 def in_pieces(documents: Sequence[str]) -> list[list[str]]:
     """As the pipeline cuts documents for signing."""
-    told = [CheckIn(document_id="", text=text) for text in documents]
-    return [[document.text for document in piece] for piece in split_for_signing(told)]
+    check_ins = [CheckIn(document_id="", text=text) for text in documents]
+    return [[document.text for document in piece] for piece in split_for_signing(check_ins)]
 
 
 def polynomials(data: NDArray[np.uint8], window: int) -> Hashes:

@@ -284,14 +284,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=FaultPlan.seed)
     parser.add_argument("--delivery", choices=("at_least_once", "exactly_once", "both"), default="both")
     parser.add_argument("--json", action="store_true")
-    asked = vars(parser.parse_args(arguments))
-    as_json, delivery = asked.pop("json"), asked.pop("delivery")
-    plan = FaultPlan(**asked)
+    options = vars(parser.parse_args(arguments))
+    as_json, delivery = options.pop("json"), options.pop("delivery")
+    plan = FaultPlan(**options)
     report = BenchmarkReport("The stream under faults", asdict(plan))
     tallies = []
-    for one in ("at_least_once", "exactly_once") if delivery == "both" else (delivery,):
+    for mode in ("at_least_once", "exactly_once") if delivery == "both" else (delivery,):
         folder = Path(tempfile.mkdtemp(prefix="gate-faults-"))
-        tallies.append(run(plan, one, folder))
+        tallies.append(run(plan, mode, folder))
         for problem in tallies[-1].problems[:20]:
             print(problem, file=sys.stderr)
     report.add("runs", [tally.row() for tally in tallies])

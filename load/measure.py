@@ -189,14 +189,14 @@ def measure_memory(
     child.join()
     if child.exitcode != 0:
         raise RuntimeError(f"the process that was to be weighed ended with exit code {child.exitcode}")
-    size, told = answers.get()
-    return size, told
+    size, rows = answers.get()
+    return size, rows
 
 
 def _weigh(
     answers: Any, build: Callable[..., Any], arguments: tuple[Any, ...], describe: Callable[[Any], Any] | None
 ) -> None:
     before: list[int] = []
-    kept = build(lambda: before.append(resident_bytes()), *arguments)
+    built = build(lambda: before.append(resident_bytes()), *arguments)
     after = resident_bytes()
-    answers.put((after - before[0], None if describe is None else describe(kept)))
+    answers.put((after - before[0], None if describe is None else describe(built)))

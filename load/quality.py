@@ -47,10 +47,10 @@ def sets_in(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def timed_step(step: str) -> Iterator[None]:
     """Progress, on standard error."""
     begun = time.monotonic()
-    print(f"{what} ...", end=" ", file=sys.stderr, flush=True)
+    print(f"{step} ...", end=" ", file=sys.stderr, flush=True)
     yield
     print(f"{time.monotonic() - begun:.1f} s", file=sys.stderr, flush=True)
 
@@ -60,7 +60,7 @@ def gather(folders: Sequence[Path], *, count: int, seed: int) -> tuple[list[Corp
     rows: list[Row] = []
     sets: list[Corpus] = []
     for folder in folders or [PLANTED]:
-        with told(f"{folder.name}: truth"):
+        with timed_step(f"{folder.name}: truth"):
             documents = planted(count, seed) if folder is PLANTED else read_folder(folder)
             rows.append(
                 {
@@ -81,7 +81,7 @@ def measure(profile: Profile, sets: Sequence[Corpus]) -> list[ScoreTable]:
     pairs: dict[str, PairScores] = {}
     streams: dict[str, StreamScores] = {}
     for documents in sets:
-        with told(f"{documents.name}: {profile.ref}"):
+        with timed_step(f"{documents.name}: {profile.ref}"):
             pairs[documents.name] = score_profile(documents, profile)
             streams[documents.name] = stream(documents, profile)
     tables = [target_table(profile, pairs, streams)]
@@ -115,7 +115,7 @@ def main() -> None:
     sets, about = gather(folders, count=arguments.planted, seed=arguments.seed)
     tables = [about]
     if arguments.sweep:
-        tables += sweep(sets, told)
+        tables += sweep(sets, timed_step)
     else:
         for profile in profiles:
             tables += measure(profile, sets)

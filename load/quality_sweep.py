@@ -60,18 +60,18 @@ SKETCH_STREAMS = (
 )
 
 
-def sweep(sets: Sequence[Corpus], told: StepTimer) -> list[ScoreTable]:
+def sweep(sets: Sequence[Corpus], timer: StepTimer) -> list[ScoreTable]:
     """All tables."""
-    with told("short texts: truth"):
+    with timer("short texts: truth"):
         short = [part for documents in sets for part in cut_paragraphs(documents, CUTS) if len(part.pairs) >= ENOUGH]
     everything = [*sets, *short]
     return [
-        fingerprint_table(sets, short, told, WORD_STREAMS, RADII),
-        fingerprint_table(sets, [], told, CHARACTER_TOKENIZERS, WIDE_RADII),
-        stream_table(everything, told),
-        sketch_table(everything, told),
-        band_table(everything, told),
-        *length_tables(sets, told, ("standard", "simhash")),
+        fingerprint_table(sets, short, timer, WORD_STREAMS, RADII),
+        fingerprint_table(sets, [], timer, CHARACTER_TOKENIZERS, WIDE_RADII),
+        stream_table(everything, timer),
+        sketch_table(everything, timer),
+        band_table(everything, timer),
+        *length_tables(sets, timer, ("standard", "simhash")),
     ]
 
 
@@ -85,14 +85,14 @@ class WorstCase:
     false: int
 
     def row(self) -> Row:
-        told: Row = dict(self.recall)
-        return told | {"false": self.false, "called": self.called, "precision": self.precision}
+        row: Row = dict(self.recall)
+        return row | {"false": self.false, "called": self.called, "precision": self.precision}
 
 
-def worst(sets: Sequence[Corpus], found: Iterable[DocumentPairs]) -> WorstCase:
+def worst(sets: Sequence[Corpus], pairs_of_sets: Iterable[DocumentPairs]) -> WorstCase:
     recalls: dict[str, list[Proportion]] = {band: [] for band in SHOWN}
     precisions: list[Proportion] = []
-    for documents, pairs in zip(sets, found, strict=True):
+    for documents, pairs in zip(sets, pairs_of_sets, strict=True):
         for band, share in scores.recall_by_band(documents, pairs).items():
             if band in recalls and share.total >= ENOUGH:
                 recalls[band].append(share)
@@ -123,7 +123,7 @@ def stream_of(profile: Profile) -> Row:
 def fingerprint_table(
     sets: Sequence[Corpus],
     short: Sequence[Corpus],
-    told: StepTimer,
+    timer: StepTimer,
     tokenizers: Sequence[Profile],
     radii: Sequence[int],
 ) -> ScoreTable:
@@ -131,7 +131,7 @@ def fingerprint_table(
     everything = [*sets, *short]
     rows: list[Row] = []
     for profile in tokenizers:
-        with told(f"SimHash, {', '.join(map(str, stream_of(profile).values()))}"):
+        with timer(f"SimHash, {', '.join(map(str, stream_of(profile).values()))}"):
             features = [
                 [shingles.features(t, profile) for t in normalise_in_batches(documents.texts)]
                 for documents in everything
@@ -158,35 +158,40 @@ def within(
     counts = np.concatenate([np.diff(part.starts) for part in features])
     least = FINGERPRINT.min_features
     bodies = [
-        one.to_bytes(8, "little") if count >= least else b"" for one, count in zip(prints.tolist(), counts.tolist())
+        fingerprint.to_bytes(8, "little") if count >= least else b""
+        for fingerprint, count in zip(prints.tolist(), counts.tolist())
     ]
-    found = scores.candidates(documents, method_of(replace(FINGERPRINT, method=SimHash(radius=radius))), bodies)
-    return found, simhash.distance(prints[found.left], prints[found.right])
+    candidates = scores.candidates(documents, method_of(replace(FINGERPRINT, method=SimHash(radius=radius))), bodies)
+    return candidates, simhash.distance(prints[candidates.left], prints[candidates.right])
 
 
 def estimated(documents: Corpus, profile: Profile) -> tuple[DocumentPairs, Floats]:
     """All candidates of a profile with its estimates of their resemblance."""
     method = method_of(profile)
     bodies = scores.sign(method, documents.texts)
-    found = scores.candidates(documents, method, bodies)
-    parts = [measures.resemblance for measures in scores.compare_pairs(method, bodies, found.left, found.right)]
+    candidates = scores.candidates(documents, method, bodies)
+    parts = [
+        measures.resemblance for measures in scores.compare_pairs(method, bodies, candidates.left, candidates.right)
+    ]
     estimates = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
-    return found, np.round(estimates, DECIMALS)
+    return candidates, np.round(estimates, DECIMALS)
 
 
-def worst_at(sets: Sequence[Corpus], found: Sequence[tuple[DocumentPairs, Floats]], threshold: float) -> WorstCase:
+def worst_at(
+    sets: Sequence[Corpus], estimated_pairs: Sequence[tuple[DocumentPairs, Floats]], threshold: float
+) -> WorstCase:
     """What a threshold of the estimates would call alike."""
-    return worst(sets, [pairs.only(estimates >= threshold) for pairs, estimates in found])
+    return worst(sets, [pairs.only(estimates >= threshold) for pairs, estimates in estimated_pairs])
 
 
-def stream_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
+def stream_table(sets: Sequence[Corpus], timer: StepTimer) -> ScoreTable:
     rows: list[Row] = []
     for profile in SKETCH_STREAMS:
-        with told(f"MinHash, {', '.join(map(str, stream_of(profile).values()))}"):
-            found = [estimated(documents, profile) for documents in sets]
+        with timer(f"MinHash, {', '.join(map(str, stream_of(profile).values()))}"):
+            pairs = [estimated(documents, profile) for documents in sets]
             row = stream_of(profile) | {"threshold": "none up to .95"}
             for threshold in np.arange(0.4, 0.96, 0.05).round(2).tolist():
-                result = worst_at(sets, found, threshold)
+                result = worst_at(sets, pairs, threshold)
                 if (result.precision.share or 0.0) >= PRECISION:
                     row |= {"threshold": f"{threshold:.2f}"} | result.row()
                     break
@@ -194,10 +199,10 @@ def stream_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
     return ScoreTable("MinHash of other tokenizers, at the lowest threshold with a precision of 99.9 on each set", rows)
 
 
-def sketch_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
+def sketch_table(sets: Sequence[Corpus], timer: StepTimer) -> ScoreTable:
     rows: list[Row] = []
     for bins in BINS:
-        with told(f"MinHash, {bins} bins"):
+        with timer(f"MinHash, {bins} bins"):
             found = [estimated(documents, replace(SKETCH, method=MinHash(bins=bins))) for documents in sets]
             errors = np.concatenate([(estimates - pairs.jaccard)[pairs.jaccard >= LEAST] for pairs, estimates in found])
             for threshold in THRESHOLDS:
@@ -206,27 +211,27 @@ def sketch_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
     return ScoreTable("MinHash, 16 bands of 4: bins and thresholds", rows)
 
 
-def band_table(sets: Sequence[Corpus], told: StepTimer) -> ScoreTable:
+def band_table(sets: Sequence[Corpus], timer: StepTimer) -> ScoreTable:
     rows: list[Row] = []
-    with told("MinHash: bands and rows"):
+    with timer("MinHash: bands and rows"):
         method = method_of(SKETCH)
         bodies = [scores.sign(method, documents.texts) for documents in sets]  # the same for all bands
         for bands, band_rows in BANDINGS:
             method = method_of(replace(SKETCH, method=MinHash(bands=bands, rows=band_rows)))
             found = [scores.candidates(documents, method, one) for documents, one in zip(sets, bodies, strict=True)]
-            strangers = sum(int((pairs.jaccard < LEAST).sum()) for pairs in found)
+            unrelated = sum(int((pairs.jaccard < LEAST).sum()) for pairs in found)
             row: Row = {"bands": bands, "rows": band_rows} | dict(worst(sets, found).recall)
-            rows.append(row | {"candidates J < .5 a document": strangers / max(sum(map(len, sets)), 1)})
+            rows.append(row | {"candidates J < .5 a document": unrelated / max(sum(map(len, sets)), 1)})
     return ScoreTable("MinHash, 128 bins: recall of the candidates by bands and rows", rows)
 
 
-def length_tables(sets: Sequence[Corpus], told: StepTimer, names: Sequence[str]) -> list[ScoreTable]:
+def length_tables(sets: Sequence[Corpus], timer: StepTimer, names: Sequence[str]) -> list[ScoreTable]:
     """Short texts, with no minimum of features: where it has to be is seen by what goes wrong."""
     cuts = [cut_paragraphs(documents, LENGTHS) for documents in sets]
     tables = []
     for name in names:
         rows: list[Row] = []
-        with told(f"{name}: short texts"):
+        with timer(f"{name}: short texts"):
             for n, (low, high) in enumerate(LENGTHS):
                 texts = [parts[n] for parts in cuts]
                 found = [

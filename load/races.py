@@ -51,7 +51,7 @@ PATHS = 0.25  # of the groups
 STEP = 0.14  # of a path: the share of words replaced; a resemblance of .75 to the next, .56 to the one after
 EDITS = 0.012  # of the others
 TWICE = 0.1  # of the documents, at the same time in another process
-LATER = 0.05  # of the documents, some rounds later
+REDELIVERED_SHARE = 0.05  # of the documents, some rounds later
 DEADLY = 0.2  # of the deliveries: half die at a step of the index, half at any moment
 MOST_STEPS = 24
 # Python's `spawn` would take longer to begin a process than a round takes. A fork server spawns once, with the modules
@@ -290,7 +290,7 @@ def _shares(
             if rng.random() < TWICE:
                 shares[(first + n + 1) % processes].append(document)
                 tally.double_deliveries += 1
-            if rng.random() < LATER:
+            if rng.random() < REDELIVERED_SHARE:
                 kept.append(document)
     for document in later:
         shares[rng.randrange(processes)].append(document)

@@ -29,8 +29,8 @@ def test_what_has_a_target_is_held_against_it_and_what_settles_the_memory_is_not
     timed = [
         Timing(name=name, microseconds=0.01, fastest=0.01, slowest=0.01, speed=0.4) for name in (SETTLING, *METHODS)
     ]
-    told = rows("2 KB", 20, timed)
-    assert [row["met"] for row in told] == [False, False, False, False, None, None, None, None]
+    table_rows = rows("2 KB", 20, timed)
+    assert [row["met"] for row in table_rows] == [False, False, False, False, None, None, None, None]
     shown = file_rows({20: timed, 100: timed})
     assert [row["what"] for row in shown] == list(METHODS)
     assert shown[0]["ms, window 20"] == 5.0

@@ -51,11 +51,11 @@ def test_a_near_fingerprint_differs_in_so_many_bits(bits: int) -> None:
 @pytest.mark.parametrize("k", [0, 3, 8, 12])
 def test_the_index_that_is_timed_finds_exactly_what_is_within_k_bits(k: int) -> None:
     stored = random_fingerprints(3_000, 1)
-    asked = queries(stored, k, 0)
-    distances = np.bitwise_count(asked[:, None] ^ stored[None, :])
+    queried = queries(stored, k, 0)
+    distances = np.bitwise_count(queried[:, None] ^ stored[None, :])
     expected = {(int(query), int(entry) + 1) for query, entry in zip(*np.nonzero(distances <= k), strict=True)}
     assert len(expected) >= 76
-    assert FingerprintIndex(stored).query(asked, k) == expected
+    assert FingerprintIndex(stored).query(queried, k) == expected
 
 
 def planted(number: int, kind: Kind, jaccard: float) -> PlantedDocument:
@@ -63,7 +63,7 @@ def planted(number: int, kind: Kind, jaccard: float) -> PlantedDocument:
     return PlantedDocument(number=number, text="", kind=kind, original=original, jaccard=jaccard)
 
 
-def test_recall_is_by_band_and_bases_that_were_flagged_are_told() -> None:
+def test_recall_is_by_band_and_bases_that_were_flagged_are_reported() -> None:
     documents = [planted(n, Kind.BASE, 0.0) for n in range(4)]
     documents += [planted(4, Kind.COPY, 0.95), planted(5, Kind.COPY, 0.9), planted(6, Kind.PART, 0.85)]
     flags = [False, False, True, False, True, False, True]

@@ -51,7 +51,7 @@ def test_the_median_counts_and_the_warm_up_does_not(hand: Hand) -> None:
 
 
 def test_a_speed_is_the_median_of_the_ratios_within_rounds(hand: Hand) -> None:
-    # The machine is three times slower in two rounds, for both, and in the last somebody gets in the way of one.
+    # The machine is three times slower in two rounds, for both, and in the last one is disturbed by another process.
     one, other = hand.contender("one", [2.0, 2.0, 6.0, 6.0, 2.0]), hand.contender("other", [1.0, 1.0, 3.0, 3.0, 99.0])
     timings = interleave([one, other], rounds=5, reference="one", warm_up=0, clock="hand")
     assert [timing.speed for timing in timings] == [1.0, 2.0]

@@ -130,10 +130,10 @@ def test_standard_finds_near_duplicates_of_short_texts() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", [BUILT_IN[name] for name in ("standard", "minhash", "simhash")], ids=str)
-def test_strangers_do_not_match(profile: Profile) -> None:
-    strangers = planted(600, 4, Recipe(copies=0.0, exact=0.0, parts=0.0))
-    assert score_profile(strangers, profile).precise.total == 0
-    assert stream(strangers, profile).precise.total == 0
+def test_unrelated_documents_do_not_match(profile: Profile) -> None:
+    unrelated = planted(600, 4, Recipe(copies=0.0, exact=0.0, parts=0.0))
+    assert score_profile(unrelated, profile).precise.total == 0
+    assert stream(unrelated, profile).precise.total == 0
 
 
 def test_simhash_calls_nothing_alike_that_is_not_and_finds_some_of_the_nearest(corpus: Corpus) -> None:
