@@ -35,7 +35,7 @@ def test_batches_hold_all_documents_in_order_and_no_more_than_the_gate_takes_at_
     documents = [str(n) for n in range(300)] + ["x" * 1_500_000, "y" * 1_500_000, "z"]
     batched(lambda some: seen.append(list(some)))(documents)
     assert [text for batch in seen for text in batch] == documents
-    assert [len(batch) for batch in seen] == [256, 15, 15, 15, 1, 1]
+    assert [len(batch) for batch in seen] == [256, 44, 1, 1, 1]
 
 
 def test_peers_are_given_the_same_shingles_everywhere() -> None:
