@@ -20,7 +20,7 @@ from aiokafka import TopicPartition
 from gate.backoff import Backoff
 from gate.stream.batch import Judged, PartitionAnswers
 from gate.stream.client_calls import with_timeout
-from gate.stream.kafka_errors import Action, action_for, error_name
+from gate.stream.kafka_errors import Action, action_for, error_name, remedy_for
 from gate.stream.partitions import PartitionState, PartitionTracker
 from gate.stream.sender import Sender
 
@@ -137,7 +137,7 @@ class AtLeastOnce:
             self._sender.discard(self._producer)
             self._producer = None
         if action_for(error) is not Action.TOO_LARGE:
-            self._sender.broker.failed(error_name(error))
+            self._sender.broker.failed(error_name(error), remedy_for(error))
         for answers in unsent:
             state = self._tracker.state(answers.slice.partition)
             if state is not None and self._tracker.is_current(answers.slice):
@@ -255,7 +255,7 @@ class ExactlyOnce:
                     self._sender.metrics.record_producer_fenced(*state.partition)
                     await asyncio.sleep(self._sender.kafka.session_timeout_seconds)
                 elif action_for(exc) is not Action.TOO_LARGE:
-                    self._sender.broker.failed(error_name(exc))
+                    self._sender.broker.failed(error_name(exc), remedy_for(exc))
                 await asyncio.sleep(backoff.next_seconds())
             finally:
                 if producer is not None:

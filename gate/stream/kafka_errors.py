@@ -79,6 +79,7 @@ TRANSIENT = (
     errors.OffsetOutOfRangeError,
     errors.QuotaViolationError,
     errors.PolicyViolationError,
+    errors.InvalidTimestampError,  # until the clock is right
 )
 
 
@@ -102,6 +103,13 @@ def action_for(error: BaseException) -> Action:
 def error_name(error: BaseException) -> str:
     """The class name, for logs and metrics: the message of an error may quote a record."""
     return type(error).__name__
+
+
+def remedy_for(error: BaseException) -> str | None:
+    """What an operator has to do before a retry can help; None: nothing."""
+    if isinstance(error, errors.InvalidTimestampError):
+        return "the broker refuses the time of this machine: check the clock here and there"
+    return None
 
 
 def translate_error(error: BaseException, kafka: KafkaSettings) -> Exception:

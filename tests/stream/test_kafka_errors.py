@@ -34,7 +34,7 @@ EXPECTED: dict[Action, str] = {
         "RecordTooLargeError BrokerResponseError NoError InvalidFetchRequestError OffsetMetadataTooLargeError "
         "InvalidTopicError InvalidRequiredAcksError InconsistentGroupProtocolError InvalidGroupIdError "
         "InvalidSessionTimeoutError InvalidCommitOffsetSizeError TopicAuthorizationFailedError "
-        "GroupAuthorizationFailedError ClusterAuthorizationFailedError InvalidTimestampError "
+        "GroupAuthorizationFailedError ClusterAuthorizationFailedError "
         "UnsupportedSaslMechanismError IllegalSaslStateError UnsupportedVersionError TopicAlreadyExistsError "
         "InvalidPartitionsError InvalidReplicationFactorError InvalidReplicationAssignmentError "
         "InvalidConfigurationError InvalidRequestError UnsupportedForMessageFormatError InvalidTransactionTimeout "

@@ -223,3 +223,17 @@ async def test_a_dot_in_a_group_and_in_a_topic_does_not_make_two_gates_fence_eac
             assert [document for document, _ in await verdicts(settings, 3)] == ["a", "b", "c"]
     for harness in (first, second):
         assert harness.metrics.registry.get_sample_value("gate_producers_fenced_total") == 0
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+async def test_a_worker_whose_time_the_broker_refuses_waits_and_asks_for_the_clock_to_be_checked(
+    settings: KafkaSettings, topic_factory: TopicFactory, delivery: DeliveryGuarantee
+) -> None:
+    # To a broker that takes no timestamp of the past, every clock is wrong.
+    topic = topic_factory.create("verdicts", message_timestamp_before_max_ms="0")
+    kafka = replace(settings, topics=replace(settings.topics, verdicts=topic))
+    await check_in(kafka, "a")
+    harness = WorkerHarness(kafka, delivery=delivery)
+    async with harness.running():
+        assert "check the clock" in await harness.wait_reason("broker")
+    assert await committed(kafka) is None
