@@ -37,11 +37,17 @@ def enable_wal(connection: sqlite3.Connection, *, wait_seconds: float) -> None:
     deadline = time.monotonic() + wait_seconds
     while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            [mode] = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         except sqlite3.OperationalError as exc:
             if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+        else:
+            if mode != "wal":
+                raise ConfigError(
+                    f"index: SQLite keeps no write-ahead log there, its journal mode is {mode}: name a file on a local "
+                    "disk, or `memory`"
+                )
 
 
 @contextmanager

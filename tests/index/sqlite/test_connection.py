@@ -82,6 +82,11 @@ def test_the_write_ahead_log_is_enabled_once_and_stays(connection: sqlite3.Conne
         assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+def test_a_database_without_a_write_ahead_log_is_a_config_error() -> None:
+    with closing(sqlite3.connect(":memory:")) as opened, pytest.raises(ConfigError, match="journal mode is memory"):
+        enable_wal(opened, wait_seconds=0)
+
+
 def test_a_file_that_another_process_keeps_locked_is_busy_once_the_wait_is_over(
     connection: sqlite3.Connection, path: Path
 ) -> None:
