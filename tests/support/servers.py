@@ -360,8 +360,11 @@ def certificates(folder: Path) -> Certificates:
     files = Certificates(folder / "ca.crt", folder / "redis.crt", folder / "redis.key")
     program = require_program("openssl", "openssl")
     new = [program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    # Python 3.13 verifies strictly: a certificate of an authority has to say that it may sign others.
     authority = ["-keyout", str(folder / "ca.key"), "-out", str(files.authority), "-subj", "/CN=authority"]
+    authority += ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
     signed = ["-CA", str(files.authority), "-CAkey", str(folder / "ca.key"), "-addext", "subjectAltName=IP:127.0.0.1"]
+    signed += ["-addext", "basicConstraints=critical,CA:FALSE"]
     server = ["-keyout", str(files.key), "-out", str(files.certificate), "-subj", "/CN=redis", *signed]
     for command in ([*new, *authority], [*new, *server]):
         subprocess.run(command, check=True, capture_output=True, timeout=60)
