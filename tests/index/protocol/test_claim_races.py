@@ -17,7 +17,8 @@ from gate.index.protocol.claim import Index
 from gate.index.store import EntryRecord, Registration
 from tests.index.protocol_scenarios import ClaimRace, Scenario
 
-pytestmark = pytest.mark.slow
+# Counting the lines of so many interleavings would take longer than running them.
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 PAIR = Scenario({b"a": (1, 2), b"b": (1, 2)}, ["ab"])
 ONE_BUCKET = Scenario({b"a": (1,), b"b": (1,)}, ["ab"])

@@ -19,7 +19,8 @@ from tests.index.explorer import Explorer, Final, Process
 from tests.index.protocol_scenarios import Scenario, cuts, fairness, leftovers, run_in_sequence
 from tests.index.stepwise import World
 
-pytestmark = pytest.mark.slow
+# Counting the lines of so many interleavings would take longer than running them.
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 ONE_BUCKET = Scenario({b"a": (1,), b"b": (1,)}, ["ab"])
 PAIR = Scenario({b"a": (1, 2), b"b": (1, 2)}, ["ab"])

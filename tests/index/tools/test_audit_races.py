@@ -22,6 +22,9 @@ from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault, Report
 from gate.limits import Limits
 
+# Counting the lines of so many interleavings would take longer than running them.
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
 PROFILE = BUILT_IN["simhash"]
 METHOD = method_of(PROFILE)
 # Three that are alike in pairs, and one that is not; the first two have one beginning, and so one name in a page.
@@ -116,7 +119,6 @@ def any_order(tasks: list[Coroutine[Any, Any, Any]], random: Random, *, crashes:
             task.close()
 
 
-@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32),
     index=st.sampled_from(["originals", "all"]),
@@ -146,7 +148,6 @@ def test_repairing_beside_check_ins_deletes_and_crashes_does_no_harm(
     assert (left["documents"], left["contents"], left["entries"], left["postings"]) == (0, 0, 0, 0)
 
 
-@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), index=st.sampled_from(["originals", "all"]))
 @settings(max_examples=200)
 def test_check_ins_alone_are_never_reported_as_a_fault(seed: int, index: str) -> None:
