@@ -179,6 +179,12 @@ OVERVIEW = Dashboard(
                     "Records per second that could not be processed.",
                 ),
                 Panel(
+                    "Trace headers left out",
+                    "cps",
+                    [(rate("gate_trace_headers_dropped_total"), "left out")],
+                    "Trace headers per second that verdicts do not carry on (trace_header_bytes).",
+                ),
+                Panel(
                     "Routed documents",
                     "cps",
                     [(rate("gate_routed_documents_total", "destination"), "{{destination}}")],
