@@ -8,12 +8,18 @@ import pytest
 
 from gate import Relation
 from gate.cli.profile_names import FOR_USE
+from tests.docs.pages import PAGES, name_of
 
 README = Path(__file__).parent.parent / "README.md"
 
 
-def test_no_placeholder_is_left_in_the_readme() -> None:
-    assert "@@" not in README.read_text(encoding="utf-8")
+def test_no_placeholder_is_left_on_a_page() -> None:
+    for page in PAGES:
+        assert "@@" not in page.read_text(encoding="utf-8"), name_of(page)
+
+
+def test_the_readme_has_at_most_200_lines() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
 
 
 @pytest.mark.parametrize("name", [*FOR_USE, *(relation.value for relation in Relation)])

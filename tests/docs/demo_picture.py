@@ -22,7 +22,7 @@ from rich.text import Text
 from tests.docs.pages import ROOT
 
 PICTURE = ROOT / "docs" / "assets" / "demo.svg"
-COLUMNS, LINES = 98, 50
+COLUMNS, LINES = 103, 50
 LAST_LINE = "What to try next"  # what follows is for the terminal only
 
 # As rich draws a terminal, without its window buttons and the fonts that it would fetch.
