@@ -50,8 +50,8 @@ class AsyncGate:
     calls in between its batches; the documents of one call are claimed in their order.
 
     Any number of tasks of one event loop may share it. A call that is cancelled stops before its next batch: the batch
-    under way is carried out to its end, so each document of the list was checked in whole or not at all, and a repeated
-    call gets the same verdicts for those that were.
+    in progress is carried out to its end, so each document of the list was checked in whole or not at all, and a
+    repeated call gets the same verdicts for those that were.
     """
 
     def __init__(self, profile: Profile | str | Path = "standard", **options: Unpack[GateOptions]) -> None:
@@ -93,7 +93,7 @@ class AsyncGate:
         await self.close()
 
     async def close(self) -> None:
-        """Let the calls under way end, then close the index. New calls are refused; a second `close` waits too."""
+        """Let the calls in progress end, then close the index. New calls are refused; a second `close` waits too."""
         self._entered = self._closing = True
         await self._idle.wait()
         if self._gate is not None:

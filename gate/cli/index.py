@@ -34,7 +34,7 @@ MEANINGS: dict[Fault | Note, str] = {
     Fault.MISPLACED: "postings in buckets where they do not belong",
     Fault.SPARE: "postings of refused copies; harmless",
     Note.WAITING: "entries of check-ins that are going on, or stopped half-way",
-    Note.FREED: "copies whose original is gone, to be judged anew at their next check-in",
+    Note.FREED: "copies whose original is gone, to be judged again at their next check-in",
     Note.UNANSWERED: "check-ins without an answer so far",
 }
 

@@ -55,7 +55,7 @@ DESCRIPTIONS: dict[str, str] = {
     "on_index_unavailable": "While the index is unavailable: wait, or let documents pass unchecked and marked so.",
     "batch_bytes": "The size of a batch of records; a larger record is a batch of its own.",
     "trace_header_bytes": "The size of the trace headers that a verdict carries on; what does not fit is left out.",
-    "drain_seconds": "How long a worker that is stopped may take to finish what it has begun.",
+    "drain_seconds": "How long a worker that is stopped may take to finish its batches in flight.",
     "workers": "The number of worker processes.",
     "http_host": "The address on which health and metrics are served.",
     "http_port": "The port on which /healthz, /readyz and /metrics are served.",

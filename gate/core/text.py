@@ -93,8 +93,8 @@ def normalise(texts: Sequence[str]) -> Texts:
 def content_ids(texts: Texts, secret: bytes = b"") -> list[bytes]:
     """16 bytes for each text: equal exactly if the normalised texts are.
 
-    BLAKE2b of the UTF-8, keyed with the secret if there is one: nobody can find a second text for an id, and with a
-    secret nobody else can make an id or recognise one.
+    BLAKE2b of the UTF-8, keyed with the secret if there is one: a second text for an id cannot be found, and without
+    the secret an id can neither be made nor recognised.
     """
     key = secret if len(secret) <= hashlib.blake2b.MAX_KEY_SIZE else hashlib.blake2b(secret).digest()
     keyed = hashlib.blake2b(key=key, digest_size=CONTENT_ID_BYTES)  # copied, since parsing its parameters takes 2 us

@@ -116,7 +116,7 @@ def test_faults_are_reported_with_exit_code_1_and_repaired_with_fix(in_a_file: t
 def test_copies_of_a_deleted_original_are_reported_and_no_fault(index: tuple[str, ...]) -> None:
     done("delete", "a", *index)
     result = done("index", "verify", *index, "--pause", "0")
-    assert "copies whose original is gone, to be judged anew at their next check-in: 1" in result.stdout
+    assert "copies whose original is gone, to be judged again at their next check-in: 1" in result.stdout
     assert json.loads(done("index", "verify", *index, "--json").stdout)["notes"]["freed"] == 1
 
 
