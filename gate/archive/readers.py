@@ -76,6 +76,7 @@ class OpenFile:
     source: str | None = None
     after_line: int = 0  # lines up to this one were done by an earlier replay
     field_names: FieldNames = OWN_NAMES
+    content_root: Path | None = None
 
 
 ReadResult = ArchivedEvent | RejectedMessage | None  # None: the input pauses; more may come
@@ -139,8 +140,10 @@ class FileReader:
         source: str | None = None,
         after_line: int = 0,
         field_names: FieldNames = OWN_NAMES,
+        content_root: Path | None = None,
     ) -> None:
         self._archive_file = file
+        self._content_root = content_root
         self._limits = limits
         self._source = source
         self._after_line = after_line
@@ -163,6 +166,7 @@ class FileReader:
                     source=self._source,
                     after_line=self._after_line,
                     field_names=self._field_names,
+                    content_root=self._content_root,
                 )
                 yield from format_of(self._archive_file).read(opened)
             except OSError as exc:
@@ -202,7 +206,6 @@ def read_jsonl(opened: OpenFile) -> Iterator[ReadResult]:
 
 def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
     file, limits = opened.file, opened.limits
-    root = Path() if file.path is None else file.path.parent
     longest = max_event_bytes(limits)
     for line in jsonl.read_lines(opened.stream, max_bytes=longest):
         if line is None:
@@ -217,13 +220,13 @@ def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
         try:
             raw = opened.field_names.rename(line.raw)
             event = decode_event(raw, origin=origin, limits=limits)
-            yield _complete(event, raw, origin, opened, root)
+            yield _complete(event, raw, origin, opened)
         except BadDocument as exc:
             error = explain_missing_fields(exc, line.raw, opened.field_names)
             yield RejectedMessage.of(error, line.raw, origin=origin)
 
 
-def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile, root: Path) -> ArchivedEvent:
+def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile) -> ArchivedEvent:
     """The event with its content, time and source, so that it can be judged without the file it came from.
 
     Fields that the gate does not read are kept."""
@@ -231,7 +234,7 @@ def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile, root: 
         return ArchivedEvent(event=event, origin=origin, raw=raw)
     added: dict[str, object] = {}
     if event.content_uri is not None:
-        read = attach_content(event, event.content_uri, origin=origin, root=root, limits=opened.limits)
+        read = attach_content(event, event.content_uri, origin=origin, root=opened.content_root, limits=opened.limits)
         added |= {"text": read.text, "content_uri": None}
     if event.checked_in_at is None and opened.modified_at is not None:
         added["checked_in_at"] = opened.modified_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from gate.archive.journal import Checkpoint, Journal
@@ -48,6 +49,7 @@ class Replay:
         rate: float | None = None,
         source: str | None = None,
         field_names: FieldNames = OWN_NAMES,
+        content_root: Path | None = None,
         on_rejected: Callable[[RejectedMessage], None] = lambda rejected: None,
         on_progress: Callable[[int], None] = lambda read_bytes: None,
     ) -> None:
@@ -59,6 +61,7 @@ class Replay:
         self._rate = rate
         self._source = source
         self._field_names = field_names
+        self._content_root = content_root
         self._on_rejected = on_rejected
         self._on_progress = on_progress
         self._batch: list[ReplayItem] = []
@@ -88,7 +91,12 @@ class Replay:
     def _replay_file(self, file: ArchiveFile) -> None:
         after = self._journal.last_line(file.key) if self._journal is not None else 0
         reader = FileReader(
-            file, limits=self._limits, source=self._source, after_line=after, field_names=self._field_names
+            file,
+            limits=self._limits,
+            source=self._source,
+            after_line=after,
+            field_names=self._field_names,
+            content_root=self._content_root,
         )
         # A file of lines gets a last checkpoint of its own. In any other file the one document has the checkpoint, and
         # a file that could not be read has none, so that it is tried again.

@@ -84,8 +84,9 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     ids: list[str] = []
     texts: list[str] = []
     files = archive_files([path], FileSelection(order=Order.NAME))  # a copy of the corpus has other dates
+    root = path if path.is_dir() else path.parent  # what is read here is shown to its owner, and sent nowhere
     with ProblemLog("left out", bar=progress(quiet=True), hint="") as refused:
-        for result in chain.from_iterable(FileReader(file, limits=limits) for file in files):
+        for result in chain.from_iterable(FileReader(file, limits=limits, content_root=root) for file in files):
             if isinstance(result, RejectedMessage):
                 refused.add(result.error.code, str(result.error))
             elif result is not None and isinstance(result.event, CheckInEvent):

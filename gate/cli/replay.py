@@ -44,6 +44,7 @@ def replay(
     resume: bool,
     journal: Path | None,
     source: str | None,
+    content_root: Path | None,
     id_field: str | None,
     text_field: str | None,
     selection: FileSelection,
@@ -56,7 +57,7 @@ def replay(
     """Replay an archive into its target, and summarise."""
     if kafka is not None and "index" in options.flags:
         raise click.UsageError("give --kafka or --index, not both")
-    settings = load(options, kafka_brokers=kafka)
+    settings = load(options, kafka_brokers=kafka, content_root=content_root)
     to_topic = kafka is not None or (settings.kafka is not None and "index" not in options.flags)
     if not (to_topic or dry_run) and settings.index == MEMORY:
         raise click.UsageError("name a target: --kafka HOST:PORT or --index PATH|URL; --dry-run needs none")
@@ -83,6 +84,7 @@ def replay(
             rate=rate,
             source=source,
             field_names=FieldNames(document_id=id_field, text=text_field),
+            content_root=settings.content_root,
             on_rejected=lambda rejected: _report(rejected, problems, json=options.json),
             on_progress=bar.update,
         )

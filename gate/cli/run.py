@@ -23,7 +23,6 @@ from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.pipeline import CheckIns, steps
-from gate.private_files import create_private
 from gate.stream import jsonl
 from gate.stream.field_names import OWN_NAMES, FieldNames
 from gate.stream.jsonl import LineFile, Message
@@ -93,7 +92,6 @@ def _run_files(
         sink = stack.enter_context(LineFile(output or sys.stdout.buffer))
         letters = None
         if settings.dead_letters:
-            create_private(settings.dead_letters)
             letters = stack.enter_context(LineFile(settings.dead_letters, append=True))
         bar = progress(quiet=not shows_progress)
         problems = stack.enter_context(

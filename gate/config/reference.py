@@ -73,7 +73,7 @@ DESCRIPTIONS: dict[str, str] = {
 # What a setting means while it is not set.
 _UNSET = {
     "dead_letters": "a summary on stderr",
-    "content_root": "the folder of the events",
+    "content_root": "none: content_uri is refused",
     "stop_words_file": "English stop words",
     "redis_ca_file": "the system's",
     "redis_window_days": "for good",

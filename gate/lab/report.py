@@ -18,6 +18,7 @@ from tempfile import TemporaryFile
 from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
 from gate.lab.experiment import Experiment, ExperimentReport, Proportion, Table
+from gate.private_files import create_private
 
 PAGE = "report.html"
 TEXT = "report.md"
@@ -66,6 +67,7 @@ def write_report(report: ExperimentReport, about: ReportHeader, folder: Path) ->
     for name, content in files.items():
         path = folder / name
         try:
+            create_private(path)  # its tables name documents
             path.write_bytes(content)
         except OSError as exc:
             raise Unavailable(f"{path}: cannot be written: {exc.strerror}") from exc

@@ -1,7 +1,8 @@
 """Read the content that an event refers to by `content_uri`.
 
 Events are untrusted: a `content_uri` reaches only regular files beneath one folder, after symbolic links are resolved.
-It cannot make the gate read a device without end, or a file that the sender has no business to read.
+It cannot make the gate read a device without end, or a file that the sender has no business to read. There is no such
+folder unless `content_root` names one: not even the folder of the events is safe to assume.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ _MAX_BYTES_PER_CHAR = 4  # of UTF-8
 _SNIFFED_BYTES = 8192  # as git does, to tell binary files by a NUL
 
 
-def attach_content(event: CheckInEvent, uri: str, *, origin: Origin, root: Path, limits: Limits) -> CheckInEvent:
+def attach_content(event: CheckInEvent, uri: str, *, origin: Origin, root: Path | None, limits: Limits) -> CheckInEvent:
     """The event with the text behind its URI. BadDocument names the origin of the event."""
+    if root is None:
+        raise BadDocument(
+            "unreadable_content", f"{origin}: field `content_uri`: no folder is set to read it from: set content_root"
+        )
     try:
         return structs.replace(event, text=read_content(uri, root=root, limits=limits))
     except BadDocument as exc:

@@ -23,6 +23,7 @@ from typing import BinaryIO, Self, TypeVar
 from gate.errors import BadDocument, ConfigError, Unavailable
 from gate.limits import Limits
 from gate.pipeline import chunked
+from gate.private_files import create_private
 from gate.stream.content import attach_content
 from gate.stream.field_names import OWN_NAMES, FieldNames, explain_missing_fields
 from gate.wire import (
@@ -145,8 +146,8 @@ def decode_lines(
 ) -> Iterator[Message | None]:
     """The event in each line, or why there is none, in the order of the input; None where the input would block.
 
-    Content that events refer to is read from `content_root`: by default the folder of the file, and the working
-    directory for standard input. A file that is not JSON Lines is rejected once, not line by line.
+    Content that events refer to is read from `content_root`; without one, they are rejected. A file that is not JSON
+    Lines is rejected once, not line by line.
     """
     messages = _decode_lines(stream, name=name, limits=limits, content_root=content_root, field_names=field_names)
     return reject_other_format(messages, Origin(file=name))
@@ -155,7 +156,6 @@ def decode_lines(
 def _decode_lines(
     stream: BinaryIO, *, name: str, limits: Limits, content_root: Path | None, field_names: FieldNames
 ) -> Iterator[Message | None]:
-    root = content_root or (Path() if name == STDIN else Path(name).parent)
     max_bytes = max_event_bytes(limits)
     for line in read_lines(stream, max_bytes=max_bytes):
         if line is None:
@@ -168,7 +168,7 @@ def _decode_lines(
         try:
             event = decode_event(field_names.rename(line.raw), origin=origin, limits=limits)
             if isinstance(event, CheckInEvent) and event.content_uri is not None:
-                event = attach_content(event, event.content_uri, origin=origin, root=root, limits=limits)
+                event = attach_content(event, event.content_uri, origin=origin, root=content_root, limits=limits)
         except BadDocument as exc:
             yield RejectedMessage.of(explain_missing_fields(exc, line.raw, field_names), line.raw, origin=origin)
         else:
@@ -255,7 +255,10 @@ def _length(message: Message) -> int:
 
 
 class LineFile:
-    """Writes lines of JSON to a file or a stream; `write` returns when the operating system has them."""
+    """Writes lines of JSON to a file or a stream; `write` returns when the operating system has them.
+
+    Verdicts, dead letters and exports tell which documents there are: a new file is readable by its owner only.
+    """
 
     def __init__(self, target: Path | BinaryIO, *, name: str | None = None, append: bool = False) -> None:
         self.name = name or (str(target) if isinstance(target, Path) else "standard output")
@@ -264,6 +267,7 @@ class LineFile:
             self._file = target
             return
         try:
+            create_private(target)
             self._file = target.open("a+b" if append else "wb")
             if append:
                 self._terminate_last_line()

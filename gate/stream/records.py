@@ -110,7 +110,7 @@ def decode_record(
             return _too_large(origin, raw, f"the record has {len(raw)} bytes, more than are decoded: {remedy}")
         event = decode_event(raw, origin=origin, limits=limits)
         if isinstance(event, CheckInEvent) and event.content_uri is not None:
-            event = _attach_content(event, event.content_uri, origin, content_root, limits)
+            event = attach_content(event, event.content_uri, origin=origin, root=content_root, limits=limits)
     except BadDocument as exc:
         return RejectedMessage.of(exc, raw or b"", origin=origin)
     return DecodedMessage(event=event, origin=origin)
@@ -124,14 +124,6 @@ def _decode_tombstone(record: Record, origin: Origin) -> DeleteEvent:
         remedy = "send the document's id as the key, in UTF-8, of at most 1024 characters"
         raise BadDocument("bad_key", f"{origin}: a record without a value names no document: {remedy}") from None
     return DeleteEvent(document_id=document_id, type="delete")
-
-
-def _attach_content(event: CheckInEvent, uri: str, origin: Origin, root: Path | None, limits: Limits) -> CheckInEvent:
-    if root is None:
-        raise BadDocument(
-            "unreadable_content", f"{origin}: field `content_uri`: no folder is set to read it from: set content_root"
-        )
-    return attach_content(event, uri, origin=origin, root=root, limits=limits)
 
 
 def _too_large(origin: Origin, raw: bytes, problem: str) -> RejectedMessage:

@@ -80,11 +80,14 @@ def test_missing_fields_are_added_to_a_message_of_any_form(tmp_path: Path, own: 
 def test_the_content_behind_a_uri_is_sent_with_its_event(tmp_path: Path) -> None:
     write(tmp_path / "docs" / "b.txt", "from the file")
     path = write(tmp_path / "events.jsonl", json.dumps({"document_id": "b", "content_uri": "file:docs/b.txt"}))
-    [one] = read(path)
+    [one] = read(path, content_root=tmp_path)
     assert isinstance(one, ArchivedEvent)
     sent = decode_event(one.message, limits=LIMITS)
     assert isinstance(sent, CheckInEvent)
     assert (sent.text, sent.content_uri) == ("from the file", None)
+    [(reason, message)] = rejections(path)
+    assert reason == "unreadable_content"
+    assert "set content_root" in message
 
 
 def test_lines_that_are_not_events_are_reported_by_number_and_the_others_are_read(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_bad_line_is_reported_with_its_origin_and_a_remedy_and_the_rest_is_jud
     contents: Path, bad: bytes, reason: str, message: str
 ) -> None:
     stream = b"\n".join([GOOD[0], bad, GOOD[1]]) + b"\n"
-    limit = ("--set", "limits.max_document_chars=5000")
+    limit = ("--set", "limits.max_document_chars=5000", "--content-root", ".")
     result = gate("run", *limit, stdin=stream)
     assert result.exit_code == 1
     assert [v["relation"] for v in lines(result.stdout)] == ["new", "exact"]
@@ -106,7 +106,8 @@ def test_dead_letters_can_be_corrected_and_sent_again() -> None:
     gate("run", "--dead-letters", "dead.jsonl", stdin=event("x", content_uri="file:late.txt") + b"\n")
     Path("late.txt").write_text(LIGHTHOUSE)
     [letter] = lines(Path("dead.jsonl").read_text())
-    assert [v["document_id"] for v in lines(gate("run", stdin=letter["original"]).stdout)] == ["x"]
+    again = gate("run", "--content-root", ".", stdin=letter["original"])
+    assert [v["document_id"] for v in lines(again.stdout)] == ["x"]
 
 
 words = st.text(st.sampled_from('ab \n"\\{}:,\ud83d\udfffé漢\0'), max_size=12)

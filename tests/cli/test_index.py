@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,7 @@ def test_an_imported_index_answers_as_the_exported_one(
     before = done("run", "--quiet", *index, stdin=EVENTS).stdout
     done("index", "export", *index, "-o", "x.jsonl")
     assert not Path("x.jsonl.part").exists()
+    assert stat.S_IMODE(Path("x.jsonl").stat().st_mode) == 0o600
     assert done("index", "export", *index).stdout == Path("x.jsonl").read_text()
     target = new()
     report = json.loads(done("index", "import", "x.jsonl", *target, "--json").stdout)

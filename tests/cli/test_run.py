@@ -244,6 +244,7 @@ def test_a_bad_line_of_standard_input_is_reported_while_the_input_is_open() -> N
         assert process.wait(30) == 1
 
 
-def test_a_file_of_dead_letters_is_private() -> None:
-    gate("--dead-letters", "dead.jsonl", stdin="no json\n")
-    assert stat.S_IMODE(Path("dead.jsonl").stat().st_mode) == 0o600
+def test_files_of_dead_letters_and_of_verdicts_are_private() -> None:
+    gate("--dead-letters", "dead.jsonl", "-o", "verdicts.jsonl", stdin="no json\n")
+    for written in ("dead.jsonl", "verdicts.jsonl"):
+        assert stat.S_IMODE(Path(written).stat().st_mode) == 0o600

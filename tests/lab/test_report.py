@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def test_everything_is_written_under_the_names_of_the_tables_and_plots(tmp_path:
     assert written[0].name == "report.html"
     assert {path.name for path in written} == {"report.html", "report.md", "things.csv", "line.png"}
     assert (tmp_path / "line.png").read_bytes().startswith(PNG)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o600}
 
 
 def test_a_program_reads_numbers_as_they_are_and_a_share_with_its_number_of_cases() -> None:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -280,17 +281,20 @@ def text_of(message: Message) -> str:
     return message.event.check_in().text
 
 
-def test_content_is_read_from_the_folder_of_the_file_unless_a_content_root_is_set(tmp_path: Path) -> None:
+def test_content_is_read_from_the_content_root_and_not_from_the_folder_of_the_events(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside, outside):
         folder.mkdir()
         (folder / "a.txt").write_text(folder.name)
-    assert text_of(referring_to("file:a.txt", inside)) == "in"
     assert text_of(referring_to("file:a.txt", inside, content_root=outside)) == "out"
+    refused = referring_to("file:a.txt", inside)
+    assert isinstance(refused, RejectedMessage)
+    assert refused.error.code == "unreadable_content"
+    assert "no folder is set to read it from: set content_root" in str(refused.error)
 
 
 def test_a_line_whose_content_cannot_be_read_is_rejected_with_its_line_and_document_id(tmp_path: Path) -> None:
-    message = referring_to("file:missing.txt", tmp_path)
+    message = referring_to("file:missing.txt", tmp_path, content_root=tmp_path)
     assert isinstance(message, RejectedMessage)
     assert (message.document_id, message.error.code) == ("a", "unreadable_content")
     assert "events.jsonl:1: field `content_uri`" in str(message.error)
@@ -298,6 +302,7 @@ def test_a_line_whose_content_cannot_be_read_is_rejected_with_its_line_and_docum
 
 def test_written_lines_can_be_read_when_write_returns(tmp_path: Path) -> None:
     with LineFile(tmp_path / "out.jsonl") as file:
+        assert stat.S_IMODE((tmp_path / "out.jsonl").stat().st_mode) == 0o600
         file.write([b"{}", b"[]"])
         assert (tmp_path / "out.jsonl").read_bytes() == b"{}\n[]\n"
 

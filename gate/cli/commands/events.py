@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import field_names, file_selection, verbose
+from gate.cli.commands.shared import content_root, field_names, file_selection, verbose
 from gate.cli.common import brokers, common
 
 
@@ -31,12 +31,7 @@ from gate.cli.common import brokers, common
     type=click.Path(path_type=Path),
     help="Append messages that cannot be judged to this file, with their originals. Default: a summary on stderr.",
 )
-@click.option(
-    "--content-root",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Where content_uri may point to. Default: the folder of the events, or the current one for stdin.",
-)
+@content_root
 @field_names
 @click.option("--quiet", is_flag=True, help="No progress, and no counts at the end.")
 @verbose
@@ -97,6 +92,7 @@ def run(**arguments: Any) -> None:
     help="The file that records what is done. Default: one for these sources and this target, in the state folder.",
 )
 @click.option("--source", metavar="NAME", help="The source of documents that name none, for the metrics.")
+@content_root
 @field_names
 @file_selection
 @click.option(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import field_names, verbose
+from gate.cli.commands.shared import content_root, field_names, verbose
 from gate.cli.common import brokers, common
 
 
@@ -136,7 +136,7 @@ def rotate(**arguments: Any) -> None:
 @brokers
 @click.option("--resume", is_flag=True, help="Continue a rebuild that was interrupted.")
 @click.option("--dead-letters", metavar="FILE", type=click.Path(path_type=Path), help="As in gate run.")
-@click.option("--content-root", metavar="FOLDER", type=click.Path(path_type=Path), help="As in gate run.")
+@content_root
 @field_names
 @verbose
 @common()

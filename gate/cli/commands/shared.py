@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +16,17 @@ def verbose(command: F) -> F:
     """Add the option that reports every problem by itself."""
     option = click.option(
         "-v", "--verbose", is_flag=True, help="Report every problem as it occurs, not a summary by reason at the end."
+    )
+    return option(command)
+
+
+def content_root(command: F) -> F:
+    """Add the option that lets events refer to files."""
+    option = click.option(
+        "--content-root",
+        metavar="FOLDER",
+        type=click.Path(path_type=Path),
+        help="The only folder that content_uri may point into. Without one, events with a content_uri are refused.",
     )
     return option(command)
 

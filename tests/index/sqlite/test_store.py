@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -63,6 +64,14 @@ def new_entry(number: int) -> NewEntry:
 def worker(path: Path, number: int, count: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", WORKER, str(path), str(number), str(count)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+async def test_the_file_of_an_index_and_those_beside_it_are_private(tmp_path: Path) -> None:
+    store = open_index(tmp_path / "index")
+    await store.register_content([new_entry(1)])
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"index": 0o600, "index-wal": 0o600, "index-shm": 0o600}
+    await store.close()
 
 
 class TestSqliteStore(StoreContract):
