@@ -68,7 +68,6 @@ PARAMETERS = {
     "bands": "how many bands are cut from the signature: each is a bucket key",
     "rows": "how many values a band has: more make a band rarer",
     "family": "values in one pass, or each by a hash function of a family",
-    "length_filter": "no resemblance beyond what the sizes of the two feature sets allow",
     "window": "the size of a window, in bytes",
     "sample": "the n of the name",
     "chunks": "what stands for a chunk: its smallest fingerprint, or a hash of the whole",

@@ -47,7 +47,7 @@ BUILT_IN: dict[str, Profile] = {
             name="azgomi-2014",
             tokenizer="characters",
             gram=5,
-            method=MinHash(bands=9, rows=8, length_filter=True),
+            method=MinHash(bands=9, rows=8),
             resemblance=0.9,
         ),
         # Cherkasova et al. 2009: windows of 20 bytes, n = 100, and pairs from 70 % on.

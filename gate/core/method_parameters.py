@@ -59,7 +59,6 @@ class MinHash(MethodParameters, frozen=True, kw_only=True):
     bands: Bands = 16
     rows: Rows = 4
     family: Family = "one-permutation"  # in one pass, or by as many hash functions of a family as bins
-    length_filter: bool = False  # no resemblance beyond what the sizes of the two feature sets allow
 
     def problems(self, *, tokenizer: str, gram: int) -> list[str]:
         return _too_few_values(self.bands, self.rows, self.bins, "bins", "bins")

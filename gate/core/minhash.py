@@ -64,7 +64,7 @@ class MinHashMethod:
         return self.postings(bodies)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        return _compare_sketches(whole(lefts), whole(rights), self.parameters, distance=None)
+        return _compare_sketches(whole(lefts), whole(rights), distance=None)
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
@@ -106,7 +106,6 @@ class HybridMethod:
         return _compare_sketches(
             left[:, FINGERPRINT_BYTES:],
             right[:, FINGERPRINT_BYTES:],
-            self.parameters,
             distance=simhash.distances(left, right),
         )
 
@@ -133,22 +132,23 @@ def _band_postings(rows: NDArray[np.int64], sketches: NDArray[np.uint8], paramet
 
 
 def _compare_sketches(
-    left: NDArray[np.uint8], right: NDArray[np.uint8], parameters: MinHash, *, distance: NDArray[np.int64] | None
+    left: NDArray[np.uint8], right: NDArray[np.uint8], *, distance: NDArray[np.int64] | None
 ) -> Measures:
-    """Resemblance from the bins; containment from it and the two set sizes."""
-    estimated = resemblance(left[:, SIZE_BYTES:], right[:, SIZE_BYTES:])
-    sizes = [
-        np.ascontiguousarray(side[:, :SIZE_BYTES]).view("<u4").ravel().astype(np.float64) for side in (left, right)
-    ]
+    """Resemblance from the bins, no higher than the sizes of the two sets allow; containment from it and the sizes.
+
+    The bins alone can be forged: a few hundred words that hold the least hashes of a long text agree with it in all.
+    """
+    sizes = [_set_sizes(side) for side in (left, right)]
+    estimated = np.minimum(resemblance(left[:, SIZE_BYTES:], right[:, SIZE_BYTES:]), length_filter.most_alike(*sizes))
     shared = estimated / (1.0 + estimated) * (sizes[0] + sizes[1])
-    contained = [np.clip(shared / np.maximum(size, 1.0), 0.0, 1.0) for size in sizes]
-    if parameters.length_filter:  # never of containment: a part is smaller than its whole
-        estimated = np.minimum(estimated, length_filter.most_alike(*sizes))
+    contained = [np.clip(shared / size, 0.0, 1.0) for size in sizes]
     return Measures(distance=distance, resemblance=estimated, left_in_right=contained[0], right_in_left=contained[1])
 
 
 def _set_sizes(sketches: NDArray[np.uint8]) -> NDArray[np.float64]:
-    return np.ascontiguousarray(sketches[:, :SIZE_BYTES]).view("<u4").ravel().astype(np.float64)
+    """How many distinct features each sketch was made of. None is made of none."""
+    sizes: NDArray[np.float64] = np.ascontiguousarray(sketches[:, :SIZE_BYTES]).view("<u4").ravel().astype(np.float64)
+    return np.maximum(sizes, 1.0)
 
 
 def signatures(

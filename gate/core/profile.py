@@ -20,7 +20,7 @@ Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
 FINGERPRINT_BITS = 64
 
 # What names a profile, and what decides about signatures after they are stored: no part of a digest.
-NOT_SHAPING = ("name", "version", "resemblance", "containment", "length_filter", "index", "revisions")
+NOT_SHAPING = ("name", "version", "resemblance", "containment", "index", "revisions")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

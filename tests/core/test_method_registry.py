@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from gate.core.bands import Probes, no_probes
 from gate.core.method_parameters import Hybrid, MethodParameters, MinHash, SimHash
 from gate.core.method_registry import METHODS, BodyLayout, Measures, Method, Signatures, method_of
 from gate.core.profile import Profile
+from gate.core.shingles import features
 from gate.core.text import Texts, normalise
 from gate.errors import ConfigError
 from tests.core import reference
@@ -185,30 +188,42 @@ def test_measures_are_those_of_the_definition(data: st.DataObject, name: str, bi
             assert measures.resemblance is not None
             assert measures.left_in_right is not None
             equal = sum(a == b for a, b in zip(left[-bins:], right[-bins:])) / bins
-            resemblance = max((equal - 1 / 256) / (255 / 256), 0.0)
-            sizes = [int.from_bytes(body[-bins - 4 : -bins], "little") for body in (left, right)]
+            sizes = [max(int.from_bytes(body[-bins - 4 : -bins], "little"), 1) for body in (left, right)]
+            most = min(sizes) / max(sizes)
+            resemblance = min(max((equal - 1 / 256) / (255 / 256), 0.0), most)
             shared = resemblance / (1 + resemblance) * sum(sizes)
             assert measures.resemblance[i] == pytest.approx(resemblance)
-            assert measures.left_in_right[i] == pytest.approx(min(shared / max(sizes[0], 1), 1.0))
+            assert measures.left_in_right[i] == pytest.approx(min(shared / sizes[0], 1.0))
 
 
 @pytest.mark.parametrize("kind", [MinHash, Hybrid])
-def test_sizes_that_differ_too_much_bound_the_resemblance_but_not_the_containment(kind: type[MinHash]) -> None:
-    text = " ".join(f"word{i}" for i in range(80))
-    plain = Profile(name="p", method=kind())
-    bodies = method_of(plain).sign(normalise([text, " ".join(text.split()[:70])])).bodies
-    free = method_of(plain).compare(bodies[:1], bodies[1:])
-    bound = method_of(msgspec.structs.replace(plain, method=kind(length_filter=True)))
-    forth, back = bound.compare(bodies[:1], bodies[1:]), bound.compare(bodies[1:], bodies[:1])
-    assert free.resemblance is not None
-    assert forth.resemblance is not None
-    assert back.resemblance is not None
-    assert forth.resemblance[0] == back.resemblance[0] == min(free.resemblance[0], 68 / 78)
-    low = [body[:-132] + (1000).to_bytes(4, "little") + body[-128:] for body in bodies[:1]]  # a size that cannot be
-    assert bound.compare(bodies[:1], low).resemblance == pytest.approx(78 / 1000)
-    assert free.left_in_right is not None
-    assert forth.left_in_right is not None
-    assert free.left_in_right[0] == forth.left_in_right[0]
+def test_resemblance_is_no_higher_than_the_sizes_of_the_sets_allow(kind: type[MinHash]) -> None:
+    method = method_of(Profile(name="p", method=kind()))
+    [body] = method.sign(normalise([" ".join(f"word{i}" for i in range(80))])).bodies
+    larger = body[:-132] + (1000).to_bytes(4, "little") + body[-128:]  # all bins agree, and that cannot be
+    for measures in (method.compare([body], [larger]), method.compare([larger], [body])):
+        assert measures.resemblance == pytest.approx(78 / 1000)
+    part = method.compare([body], [larger])
+    assert part.left_in_right == pytest.approx(1.0)
+    assert part.right_in_left == pytest.approx(78 / 1000)
+
+
+@pytest.mark.parametrize("kind", [MinHash, Hybrid])
+def test_a_short_text_of_the_least_features_of_a_long_one_is_not_alike(kind: type[MinHash]) -> None:
+    rng = Random(3)
+    words = [f"w{rng.getrandbits(40):x}" for _ in range(20_000)]
+    profile = Profile(name="p", method=kind())
+    hashes = features(normalise([" ".join(words)]), profile).hashes
+    bins = hashes >> np.uint64(32 + 25)  # the upper 7 bits: 128 bins
+    least = [int(np.flatnonzero(bins == b)[np.argmin(hashes[bins == b])]) for b in range(128)]
+    forged = " ".join(word for place in least for word in words[place : place + 3])
+    method = method_of(profile)
+    bodies = method.sign(normalise([" ".join(words), forged])).bodies
+    agreeing = np.mean(np.frombuffer(bodies[0][-128:], np.uint8) == np.frombuffer(bodies[1][-128:], np.uint8))
+    assert agreeing > 0.95  # the forgery is one
+    measures = method.compare(bodies[:1], bodies[1:])
+    assert measures.resemblance is not None
+    assert measures.resemblance[0] < 0.03
 
 
 @pytest.mark.parametrize("name", NAMES)
