@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from gate.core.method_parameters import BswN, Hybrid, MinHash, MinN, ModN, SimHash, SimilarityIndex, SketchN
     from gate.core.passages import Passage
     from gate.core.profile import Profile
-    from gate.errors import BadDocument, ConfigError, GateError, Unavailable, UnknownDocument, UsageError
+    from gate.errors import (
+        BadDocument,
+        ConfigError,
+        GateError,
+        IndexLost,
+        NoIndex,
+        Unavailable,
+        UnknownDocument,
+        UsageError,
+    )
     from gate.limits import Limits
     from gate.model import CheckIn, Degraded, Match, Relation, Verdict
 
@@ -40,11 +49,13 @@ __all__ = [
     "Gate",
     "GateError",
     "Hybrid",
+    "IndexLost",
     "Limits",
     "Match",
     "MinHash",
     "MinN",
     "ModN",
+    "NoIndex",
     "Passage",
     "Profile",
     "RefusedDocument",
@@ -76,7 +87,16 @@ _HOMES = {
     ),
     "gate.core.passages": ("Passage",),
     "gate.core.profile": ("Profile",),
-    "gate.errors": ("BadDocument", "ConfigError", "GateError", "Unavailable", "UnknownDocument", "UsageError"),
+    "gate.errors": (
+        "BadDocument",
+        "ConfigError",
+        "GateError",
+        "IndexLost",
+        "NoIndex",
+        "Unavailable",
+        "UnknownDocument",
+        "UsageError",
+    ),
     "gate.limits": ("Limits",),
     "gate.model": ("CheckIn", "Degraded", "Match", "Relation", "Verdict"),
 }

@@ -92,6 +92,7 @@ class Gate:
         limits: Limits | None = None,
         redis: RedisSettings | None = None,
         observer: ClientObserver | None = None,
+        create: bool = True,
     ) -> None:
         """
         profile: the name of a built-in one, a .toml file, or a `Profile`.
@@ -101,6 +102,7 @@ class Gate:
                  only with the secret that it was made with.
         redis:   how to reach a Redis beyond its URL: passwords, certificates, timeouts, retries.
         observer: is called for every round trip to a server, for metrics.
+        create:  False refuses an index that is not there (`NoIndex`, a `ConfigError`).
         """
         self.profile = resolve_profile(typed("profile", profile, (Profile, str, Path), "a name, a path or a Profile"))
         self.limits = checked_limits(limits)
@@ -112,6 +114,7 @@ class Gate:
         self.signer = Signer(self.profile, secret=secret, limits=self.limits)
         self.method = self.signer.method
         self._observer = observer
+        self._create = create
         self._turn = Lock()  # of threads: an event loop runs one call at a time
         self._runner: asyncio.Runner | None = None
         self._gather: Gather = run_sequentially
@@ -132,7 +135,8 @@ class Gate:
         if index is None:
             return MemoryStore(max_bucket=limit)
         if not _is_url(index):
-            return SqliteStore(index, digest=digest, profile_ref=self.profile.ref, max_bucket=limit)
+            ref = self.profile.ref
+            return SqliteStore(index, digest=digest, profile_ref=ref, max_bucket=limit, create=self._create)
         # Imported here: it takes a third of the time in which a command starts, and few need it.
         from gate.index.redis.connect import open_store
 
@@ -144,7 +148,13 @@ class Gate:
             max_bucket=limit,
             settings=redis,
             observer=self._observer,
+            create=self._create,
         )
+
+    @property
+    def identity(self) -> str:
+        """Which index this is: drawn at random when it was created; empty in memory."""
+        return self._store.identity
 
     def _index(self, profile: Profile) -> Index:
         method = self.method if profile is self.profile else method_of(profile, self._secret)

@@ -36,6 +36,7 @@ class GateOptions(TypedDict, total=False):
     limits: Limits | None
     redis: RedisSettings | None
     observer: ClientObserver | None
+    create: bool
 
 
 class AsyncGate:

@@ -2,11 +2,13 @@
 
     GateError
     ├── ConfigError        exit before any input or output; every problem at once
+    │   └── NoIndex        there is no index, and none was to be created
     ├── UsageError         correct the call: an argument is wrong, or the gate is closed (a ValueError too)
     ├── UnknownDocument    no document of that id was checked in (a LookupError too)
     ├── BadDocument        dead-letter this one document and go on
     └── Unavailable        pause, back off, retry: nothing was decided
-        └── Stale          the index changed meanwhile: claim the batch again, at once
+        ├── Stale          the index changed meanwhile: claim the batch again, at once
+        └── IndexLost      the index, or a part of it, is gone: judge nothing until its data is restored
 
 Anything else that is raised is a bug: crash, with the input unacknowledged.
 Messages name the place and the remedy and never quote a document's text.
@@ -14,6 +16,7 @@ Messages name the place and the remedy and never quote a document's text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 # Why a document or a message cannot be judged. The set is closed: dead letters, metrics and their readers know it.
@@ -60,6 +63,12 @@ class ConfigError(GateError):
         self.problems = problems
 
 
+class NoIndex(ConfigError):
+    """There is no index, where one is needed."""
+
+    code = "no_index"
+
+
 class UsageError(GateError, ValueError):
     """A call of the library that is wrong by itself, whatever the documents are."""
 
@@ -97,3 +106,18 @@ class Stale(Unavailable):
     """The index changed since it was read: retry the batch at once."""
 
     code = "stale"
+
+
+class IndexLost(Unavailable):
+    """The index was there and is gone: all of it, some of its shards, or another one is in its place.
+
+    To judge on what is there would let copies of accepted documents pass. `missing` names the shards that are gone,
+    `shards` says how many there should be.
+    """
+
+    code = "index_lost"
+
+    def __init__(self, message: str, *, missing: Sequence[str] = (), shards: int = 0) -> None:
+        super().__init__(message)
+        self.missing = tuple(missing)
+        self.shards = shards

@@ -10,7 +10,17 @@ import pytest
 
 import gate
 from gate import errors
-from gate.errors import REASONS, BadDocument, ConfigError, GateError, Stale, Unavailable, UnknownDocument, UsageError
+from gate.errors import (
+    REASONS,
+    BadDocument,
+    ConfigError,
+    GateError,
+    IndexLost,
+    Stale,
+    Unavailable,
+    UnknownDocument,
+    UsageError,
+)
 
 SOURCES = Path(errors.__file__).parent
 
@@ -27,7 +37,7 @@ def test_every_error_of_the_tree_is_drawn_at_its_depth() -> None:
 
 
 def test_only_what_a_retry_may_help_is_retriable() -> None:
-    assert {c for c in classes() if c.retriable} == {Unavailable, Stale}
+    assert {c for c in classes() if c.retriable} == {Unavailable, Stale, IndexLost}
 
 
 def test_every_class_but_the_one_of_documents_has_a_code_of_its_own() -> None:

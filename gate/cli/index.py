@@ -15,7 +15,7 @@ from gate.cli.numbers import number
 from gate.cli.progress import progress
 from gate.cli.session import index_name, load, open_empty, open_index
 from gate.core.method_registry import method_of
-from gate.errors import ConfigError
+from gate.errors import ConfigError, IndexLost
 from gate.index.scan import ScannableStore
 from gate.index.tools import transfer
 from gate.index.tools.audit import audit
@@ -23,6 +23,7 @@ from gate.index.tools.findings import HARMLESS, Fault, Note, Report
 from gate.stream.jsonl import LineFile
 
 MEANINGS: dict[Fault | Note, str] = {
+    Fault.MISSING_SHARD: "shards that are gone, with everything in them; `gate index rebuild` fills them again",
     Fault.UNFINISHED: "entries whose deletion stopped half-way",
     Fault.BROKEN: "entries whose signature is not whole",
     Fault.UNLISTED: "entries that are missing from some of their buckets",
@@ -45,9 +46,9 @@ def info(*, options: Options) -> None:
     set_resume_hint("nothing was changed; start again with")
     with open_index(settings) as gate, progress(quiet=options.json) as bar:
         bar.add_task("counting", total=None, documents=None)
-        counts = gate.info()
+        counts, identity = gate.info(), gate.identity
     if options.json:
-        emit({"index": index_name(settings), "profile": settings.profile.ref, **counts})
+        emit({"index": index_name(settings), "profile": settings.profile.ref, "identity": identity, **counts})
         return
     out = tables.console()
     documents = counts.get("documents", 0)
@@ -56,7 +57,8 @@ def info(*, options: Options) -> None:
         is_size = name.startswith("bytes")
         each = number(count / documents, "B") if is_size and documents else ""
         rows.add_row(name.replace("_", " "), number(count, "B" if is_size else ""), each)
-    out.print(Text(f"{index_name(settings)}, profile {settings.profile.ref}", style="bold"))
+    title = f"{index_name(settings)}, profile {settings.profile.ref}, identity {identity}"
+    out.print(Text(title, style="bold"))
     out.print(rows)
 
 
@@ -71,15 +73,21 @@ def verify(*, fix: bool, pause: float, options: Options) -> None:
     async def wait() -> None:
         time.sleep(pause)  # this process does nothing else
 
-    with open_index(settings) as gate, progress(quiet=options.json, unit="read") as bar:
+    with progress(quiet=options.json, unit="read") as bar:
         task = bar.add_task("verifying", total=None, documents=0)
 
         def update(what: str, count: int) -> None:
             bar.update(task, description=f"verifying {what}", documents=count)
 
-        report = gate.with_store(
-            lambda store: audit(store, gate.method, gate.profile, fix=fix, pause=wait, progress=update)
-        )
+        try:
+            with open_index(settings) as gate:
+                report = gate.with_store(
+                    lambda store: audit(store, gate.method, gate.profile, fix=fix, pause=wait, progress=update)
+                )
+        except IndexLost as exc:
+            if not exc.missing:
+                raise
+            report = Report.of_missing(exc.missing)
     if options.json:
         emit({"index": index_name(settings), "profile": settings.profile.ref, **_as_json(report)})
     else:
@@ -118,6 +126,12 @@ def _print(report: Report, *, fix: bool) -> None:
     for note in Note:
         if report.notes[note]:
             tables.print_indented(out, f"{MEANINGS[note]}: {number(report.notes[note])}")
+    if report.found[Fault.MISSING_SHARD]:
+        line = (
+            "The index is incomplete, so nothing else was checked: fill it again with gate index rebuild --from-topic."
+        )
+        out.print(Text(line, style="bold"))
+        return
     if report.left:
         verdict = f"faults left: {number(report.left)}" + ("" if fix else "; repair them with --fix")
     else:

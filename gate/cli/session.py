@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 from gate import wire
 from gate.api import Gate
 from gate.cli.common import Options
 from gate.config.index import MEMORY
 from gate.config.settings import EffectiveSetting, Settings, load_settings
-from gate.errors import ConfigError
+from gate.errors import ConfigError, NoIndex
 from gate.index.redis.url import hide_credentials, is_redis_url
 from gate.index.tools.transfer import is_empty
 from gate.model import Verdict
@@ -34,14 +32,16 @@ def verdict_line(verdict: Verdict) -> bytes:
 
 
 @contextmanager
-def open_gate(settings: Settings, *, index: str) -> Iterator[Gate]:
-    """The gate under these settings, closed at the end whatever happens."""
+def open_gate(settings: Settings, *, index: str, create: bool = True) -> Iterator[Gate]:
+    """The gate under these settings, closed at the end whatever happens. NoIndex: there is no index, and `create` is
+    False."""
     with Gate(
         settings.profile,
         index=None if index == MEMORY else index,
         secret=settings.secret.value,
         limits=settings.limits,
         redis=settings.redis,
+        create=create,
     ) as gate:
         yield gate
 
@@ -50,16 +50,11 @@ def open_gate(settings: Settings, *, index: str) -> Iterator[Gate]:
 def open_index(settings: Settings) -> Iterator[Gate]:
     """The gate on an index that exists already."""
     require_index(settings)
-    if is_redis_url(settings.index):
-        from gate.index.redis.connect import index_exists  # most commands start without
-
-        exists = asyncio.run(index_exists(settings.index, profile_ref=settings.profile.ref, settings=settings.redis))
-        missing = f"index of profile {settings.profile.ref} at {hide_credentials(settings.index)}"
-    else:
-        exists, missing = Path(settings.index).is_file(), settings.index
-    if not exists:
-        raise ConfigError(f"index: there is no {missing}; `gate check` and `gate run` make one")
-    with open_gate(settings, index=settings.index) as gate:
+    with ExitStack() as stack:
+        try:
+            gate = stack.enter_context(open_gate(settings, index=settings.index, create=False))
+        except NoIndex as exc:
+            raise NoIndex(f"{exc}; `gate check` and `gate run` make one") from exc
         yield gate
 
 

@@ -6,7 +6,7 @@ what comes or goes meanwhile may be scanned or not, and a posting may come twice
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from gate.index.store import EntryRecord, HeldContent, Keys, Store
@@ -48,9 +48,20 @@ class Scan(Protocol):
 
 
 class ScannableStore(Store, Protocol):
-    """A store that can be scanned."""
+    """A store that can be scanned, and that knows which index it is."""
 
     def scan(self) -> Scan: ...
+
+    @property
+    def identity(self) -> str:
+        """Drawn at random when the index was created, and kept as long as its data; empty in memory."""
+
+    async def replaced(self) -> frozenset[str]:
+        """The identities of indexes that this one replaces: what was accepted under them is known to this one too, or
+        given up."""
+
+    async def replace(self, identities: Collection[str]) -> None:
+        """Record that this index replaces others."""
 
 
 def merge_contents(current: tuple[HeldContent, ...], more: tuple[HeldContent, ...]) -> tuple[HeldContent, ...]:

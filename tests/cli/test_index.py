@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import stat
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
+from gate.index.redis.connect import make_client
+from gate.index.redis.generations import read_views
+from gate.index.redis.layout import prefixes_of
+from gate.index.redis.url import RedisSettings
 from tests.cli.command import EVENTS, done, event, gate, lines, without_time
 from tests.cli.conftest import PASSWORD
 from tests.support.servers import RedisServer
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
+
+NUMBERS = count()
 
 
 def file_of(options: tuple[str, ...]) -> Path:
@@ -44,6 +52,50 @@ def test_a_command_that_needs_an_index_in_redis_makes_none(guarded_redis: RedisS
         assert "there is no index of profile simhash@1" in result.stderr
     with guarded_redis.client() as client:
         assert not client.keys("gate:simhash@1:*")
+
+
+def test_info_names_the_identity_that_an_index_keeps(index: tuple[str, ...]) -> None:
+    identities = {json.loads(done("index", "info", *index, "--json").stdout)["identity"] for _ in range(2)}
+    assert len(identities) == 1
+    assert len(identities.pop()) == 16
+
+
+@pytest.mark.parametrize("shards", [[0], [4, 11], list(range(1, 16))], ids=str)
+@pytest.mark.parametrize("deployment", ["shared_redis", "shared_redis_cluster"])
+@pytest.mark.redis
+def test_verify_names_the_shards_that_an_index_lost(
+    request: pytest.FixtureRequest, deployment: str, shards: list[int]
+) -> None:
+    url = request.getfixturevalue(deployment).url
+    name = f"lost-{next(NUMBERS)}"
+    Path(f"{name}.toml").write_text('base = "standard"')
+    options = ("--index", url, "--profile", f"{name}.toml")
+    done("run", "--quiet", *options, stdin=EVENTS)
+
+    async def lose() -> list[bytes]:
+        client = make_client(url, RedisSettings())
+        try:
+            prefixes = prefixes_of(f"gate:{name}@1")
+            for shard in shards:
+                await client.delete(prefixes[shard] + b"v")
+            return await read_views(client, prefixes)
+        finally:
+            await client.aclose()
+
+    left = asyncio.run(lose())
+    for fix in ((), ("--fix",)):
+        result = gate("index", "verify", *options, *fix)
+        assert result.exit_code == 1
+        assert "missing_shard" in result.stdout
+        assert "gate index rebuild --from-topic" in result.stdout
+        fault = json.loads(gate("index", "verify", *options, *fix, "--json").stdout)["faults"]["missing_shard"]
+        assert fault["found"] == len(shards)
+        assert [example.split()[1] for example in fault["examples"]] == [str(shard) for shard in shards]
+    for command in (("index", "info"), ("explain", "a"), ("run", "--quiet")):
+        result = gate(*command, *options, stdin=EVENTS)
+        assert result.exit_code == 3
+        assert f"{len(shards)} of 16 shards" in result.stderr
+    assert asyncio.run(lose()) == left
 
 
 @pytest.mark.redis

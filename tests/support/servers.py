@@ -267,8 +267,12 @@ class RedisCluster:
         replicas = len(self.servers) // self.masters - 1
         command = [program, "--cluster", "create", *addresses, "--cluster-replicas", str(replicas), "--cluster-yes"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
-        wait_until(lambda: all(map(self._is_complete, self.servers)), "the cluster did not form")
+        self.wait_complete()
         wait_until(lambda: all(map(is_in_sync, self.servers[self.masters :])), "a replica did not synchronise")
+
+    def wait_complete(self) -> None:
+        """Wait until every node knows a master that answers for each slot."""
+        wait_until(lambda: all(map(self._is_complete, self.servers)), "the cluster did not form")
 
     def _is_complete(self, server: RedisServer) -> bool:
         with server.client() as client:

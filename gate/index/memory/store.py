@@ -7,7 +7,7 @@ Documents, contents and records are in dictionaries; postings, of which there ar
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from threading import Lock
 
 import numpy as np
@@ -32,6 +32,8 @@ from gate.index.store import (
 
 class MemoryStore:
     """A `gate.index.store.Store` in dictionaries; one lock makes each primitive atomic, so threads may share it."""
+
+    identity = ""  # it begins anew with every process
 
     def __init__(self, max_bucket: int = 4096) -> None:
         self._lock = Lock()
@@ -203,6 +205,12 @@ class MemoryStore:
 
     def scan(self) -> MemoryScan:
         return MemoryScan(self)
+
+    async def replaced(self) -> frozenset[str]:
+        return frozenset()
+
+    async def replace(self, identities: Collection[str]) -> None:
+        """Nothing to record: no other process ever opens this index."""
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote
 
-import msgspec
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
@@ -27,7 +25,7 @@ from gate.index.redis.client import (
     close,
     translate_errors,
 )
-from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
+from gate.index.redis.creation import open_view, recover
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import (
     DEFAULT_PORT,
@@ -125,14 +123,16 @@ async def open_store(
     max_bucket: int,
     settings: RedisSettings | None = None,
     observer: ClientObserver | None = None,
+    create: bool = True,
 ) -> RedisStore:
-    """The index of a profile on that server, made if it is not there."""
+    """The index of a profile on that server, created if there is none. NoIndex: there is none, and `create` is False.
+    IndexLost: a part of it is gone."""
     settings = settings or RedisSettings()
     client = make_client(url, settings)
     try:
         await _check_server(client, hide_credentials(url), settings)
         prefix = f"gate:{profile_ref}"
-        view = await agree_on_view(client, prefix, digest, hide_credentials(url))
+        view = await open_view(client, prefix, digest, hide_credentials(url), create=create)
     except BaseException:
         await close(client)
         raise
@@ -147,12 +147,12 @@ async def open_store(
     )
 
 
-async def index_exists(url: str, *, profile_ref: str, settings: RedisSettings) -> bool:
-    """Whether there is an index of that profile on the server; none is made."""
+async def recover_index(url: str, *, profile_ref: str, digest: str, settings: RedisSettings) -> None:
+    """Make an index of what is left of one that lost shards (see `gate.index.redis.creation`)."""
     client = make_client(url, settings)
     try:
-        with translate_errors(hide_credentials(url)):
-            return bool(await client.exists(prefixes_of(f"gate:{profile_ref}")[0] + b"v"))
+        await _check_server(client, hide_credentials(url), settings)
+        await recover(client, f"gate:{profile_ref}", digest, hide_credentials(url))
     finally:
         await close(client)
 
@@ -180,33 +180,3 @@ async def _check_server(client: LibraryClient, url: str, settings: RedisSettings
                 f"{url}: its maxmemory-policy {policy} drops parts of the index when memory ends, and duplicates pass: "
                 "set it to noeviction, or set redis_allow_eviction"
             )
-
-
-async def agree_on_view(client: LibraryClient, prefix: str, digest: str, url: str) -> View:
-    """The view in every shard; a new index gets one. ConfigError: it means something else."""
-    new_view = View(FORMAT, digest, GENERATIONS[0], started=time.time())
-    keys = [key + b"v" for key in prefixes_of(prefix)]
-    with translate_errors(url):
-        # The first shard decides: a process that lost there writes the same view to the others.
-        await client.set(keys[0], new_view.encode(), nx=True)
-        first = await client.get(keys[0]) or b""
-        for key in keys[1:]:
-            await client.set(key, first, nx=True)
-    try:
-        written = msgspec.json.decode(first, type=list)[0]
-        view = msgspec.json.decode(first, type=View) if written == FORMAT else None
-    except (msgspec.DecodeError, IndexError) as exc:
-        raise ConfigError(f"{url}: {prefix} exists, but is not an index of this program") from exc
-    if view is None:
-        raise ConfigError(
-            f"{url}: {prefix} has index format {written}, and this version reads format {FORMAT}: use the version that "
-            "wrote it, or give the profile a new version and fill that with `gate index rebuild`, or by `gate index "
-            "export` with the version that wrote it and `gate index import` with this one"
-        )
-    if view.digest != digest:
-        raise ConfigError(
-            f"{url}: {prefix} was made under another meaning of that profile (digest {view.digest}, this one is "
-            f"{digest}): the profile or its secret changed. Give it a new version and fill that with "
-            "`gate index rebuild`, or undo the change; the old index stays as it is"
-        )
-    return view

@@ -12,7 +12,8 @@ windows.
 Each change goes to the first shard and then to the others, and is in all of them before the next one begins. A call
 under another view than the shard's is refused, so a process that missed a change can neither read nor write by what it
 knew. A process that finds a shard behind another applies the missing change to it: the process that began the change
-may have died, or a failover lost it. A shard without a view has lost more than that, and every process stops there.
+may have died, or a failover lost it. A shard without a view has lost more than that, and one with another identity is
+part of another index: every process stops there.
 """
 
 from __future__ import annotations
@@ -24,28 +25,33 @@ from typing import Any
 import msgspec
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 
-from gate.errors import Stale, Unavailable
+from gate.errors import IndexLost, Stale
 from gate.index.redis.client import LibraryClient, translate_errors
 from gate.index.redis.layout import GENERATIONS, View
 
 CHANGE_VIEW = files(__package__).joinpath("lua", "change_view.lua").read_text()
 PAGE = 1000  # keys that one SCAN visits
+REMEDY = "restore its data, or fill it again with `gate index rebuild --from-topic`"
 
 
-async def current_view(client: LibraryClient, prefixes: Sequence[bytes]) -> View:
-    """The latest view of all shards, brought to those that are behind."""
+async def current_view(client: LibraryClient, prefixes: Sequence[bytes], *, identity: str | None = None) -> View:
+    """The latest view of all shards, brought to those that are behind. IndexLost: a shard has none, or that of another
+    index than the one that the caller knows."""
     with translate_errors():
-        views = [await _read_view(client, prefix) for prefix in prefixes]
-        latest, view = max(views, key=lambda pair: pair[1].epoch)
-        for prefix, (encoded, older) in zip(prefixes, views, strict=True):
+        stored = await read_views(client, prefixes)
+        views = require_whole(client, prefixes, stored, identity=identity)
+        view = max(views, key=lambda one: one.epoch)
+        if views[0].creating:  # rolled back to where it was created, or created at this moment
+            raise IndexLost(f"the index in Redis is being created: wait for that to end, or {REMEDY}")
+        for prefix, encoded, older in zip(prefixes, stored, views, strict=True):
             if older.epoch < view.epoch:
-                await _change_view(client, prefix, encoded, latest)
+                await change_view(client, prefix, encoded, view.encode())
     return view
 
 
-async def rotate(client: LibraryClient, prefixes: Sequence[bytes], *, now: float) -> View:
+async def rotate(client: LibraryClient, prefixes: Sequence[bytes], *, now: float, identity: str | None = None) -> View:
     """Begin a new generation, and drop the one before the last. It may be called again after a crash."""
-    view = await current_view(client, prefixes)
+    view = await current_view(client, prefixes, identity=identity)
     if len(view.read) > 1 and not view.announced:
         view = await _step(client, prefixes, view, read=view.read[0])
     if not view.announced:
@@ -55,15 +61,17 @@ async def rotate(client: LibraryClient, prefixes: Sequence[bytes], *, now: float
     return await _step(client, prefixes, view, read=view.read[::-1], announced=False, started=now)
 
 
-async def keep_window(client: LibraryClient, prefixes: Sequence[bytes], seconds: float, *, now: float) -> View:
+async def keep_window(
+    client: LibraryClient, prefixes: Sequence[bytes], seconds: float, *, now: float, identity: str | None = None
+) -> View:
     """Rotate if the generation that is written to is older than the window. Many processes may ask at once."""
-    view = await current_view(client, prefixes)
+    view = await current_view(client, prefixes, identity=identity)
     if now - view.started < seconds and not view.announced:
         return view
     try:
-        return await rotate(client, prefixes, now=now)
+        return await rotate(client, prefixes, now=now, identity=identity)
     except Stale:
-        return await current_view(client, prefixes)  # another process has begun to
+        return await current_view(client, prefixes, identity=identity)  # another process has begun to
 
 
 async def purge(client: LibraryClient, prefixes: Sequence[bytes], generation: str) -> int:
@@ -100,27 +108,58 @@ async def scan_keys(
             return
 
 
-async def _read_view(client: LibraryClient, prefix: bytes) -> tuple[bytes, View]:
-    encoded = await client.get(prefix + b"v") or b""
-    encoded = encoded if isinstance(encoded, bytes) else encoded.encode()
+async def read_views(client: LibraryClient, prefixes: Sequence[bytes]) -> list[bytes]:
+    """What each shard has in the place of its view; empty where there is nothing."""
+    stored = [await client.get(prefix + b"v") or b"" for prefix in prefixes]
+    return [view if isinstance(view, bytes) else view.encode() for view in stored]
+
+
+def require_whole(
+    client: LibraryClient, prefixes: Sequence[bytes], stored: Sequence[bytes], *, identity: str | None = None
+) -> list[View]:
+    """The views of an index that has all of its shards and is the one of that identity (None: any). Else IndexLost."""
+    if not all(stored):
+        raise index_lost(client, prefixes, stored)
     try:
-        return encoded, msgspec.json.decode(encoded, type=View)
-    except msgspec.DecodeError as exc:
-        raise Unavailable(
-            "the index, or a part of it, is gone from Redis: restore it, or open it again and fill it with "
-            "`gate index rebuild`"
-        ) from exc
+        views = [msgspec.json.decode(view, type=View) for view in stored]
+    except msgspec.DecodeError:
+        raise IndexLost(f"something else is in the place of the index in Redis: {REMEDY}") from None
+    identities = sorted({view.identity for view in views})
+    if len(identities) > 1:
+        raise IndexLost(f"shards of different indexes are in Redis ({', '.join(identities)}): some were lost: {REMEDY}")
+    if identity not in (None, identities[0]):
+        raise IndexLost(
+            f"another index is in Redis ({identities[0]}) in the place of the one that this process opened "
+            f"({identity}), which is gone: {REMEDY}, and start again"
+        )
+    return views
 
 
-async def _change_view(client: LibraryClient, prefix: bytes, read: bytes, changed: bytes) -> bool:
+def index_lost(client: LibraryClient, prefixes: Sequence[bytes], stored: Sequence[bytes]) -> IndexLost:
+    """The error that names the shards without a view."""
+    missing = []
+    for number, (prefix, view) in enumerate(zip(prefixes, stored, strict=True)):
+        if not view:
+            node = client.get_node_from_key(prefix.decode()) if isinstance(client, RedisCluster) else None
+            missing.append(str(number) if node is None else f"{number} at {node.name}")
+    if len(missing) == len(prefixes):
+        what = "the index is gone from Redis"
+    else:
+        what = (
+            f"a part of the index is gone from Redis, {len(missing)} of {len(prefixes)} shards ({', '.join(missing)})"
+        )
+    return IndexLost(f"{what}: {REMEDY}", missing=missing, shards=len(prefixes))
+
+
+async def change_view(client: LibraryClient, prefix: bytes, read: bytes, changed: bytes) -> bool:
+    """Compare-and-set the view of a shard. False: it is no longer what was read."""
     return bool(await client.eval(CHANGE_VIEW, 1, prefix + b"v", read, changed))
 
 
 async def _step(client: LibraryClient, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
     """One step, in all shards when it returns. `Stale`: another process was faster; read the view again."""
     with translate_errors():
-        encoded, current = await _read_view(client, prefixes[0])
         changed = msgspec.structs.replace(view, epoch=view.epoch + 1, **changes)
-        if current != view or not await _change_view(client, prefixes[0], encoded, changed.encode()):
+        if not await change_view(client, prefixes[0], view.encode(), changed.encode()):
             raise Stale("another process is changing the generations of this index")
-    return await current_view(client, prefixes)
+    return await current_view(client, prefixes, identity=view.identity)

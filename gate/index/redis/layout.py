@@ -1,7 +1,8 @@
 """The layout of an index in Redis, byte by byte. Pure: for the store and for the tools that scan an index.
 
     gate:standard@1:{5}:             the prefix of a shard; its hash tag keeps all of it in one slot of a Cluster
-    gate:standard@1:{5}:v            the view: what the index means and which generations live (see `View`)
+    gate:standard@1:{5}:v            the view: which index it is, what it means, which generations live (see `View`)
+    gate:standard@1:{5}:i            identities of indexes that this one replaces (in the first shard only)
     gate:standard@1:{5}:t            tickets drawn (in the first shard only)
     gate:standard@1:{5}:l  :a        the latest appends, and the number of those that were dropped before them
     gate:standard@1:{5}:h            the crowded buckets: generation and name
@@ -66,6 +67,8 @@ class View(msgspec.Struct, frozen=True, array_like=True):
     epoch: int = 0  # of changes to the view: the higher one is the later
     started: float = 0.0  # when the generation that is written to began, by the clock of the process that began it
     announced: bool = False  # the second generation is still empty, and about to be written to
+    identity: str = ""  # of the index: drawn at random when it was created, and never used for another one
+    creating: bool = False  # in the first shard, until all of them have the view (see `gate.index.redis.creation`)
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)

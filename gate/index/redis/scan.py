@@ -11,7 +11,6 @@ import numpy as np
 
 from gate.index.redis.bucket_reader import BucketReader
 from gate.index.redis.client import Script, load_script
-from gate.index.redis.generations import current_view
 from gate.index.redis.layout import (
     SHARDS,
     decode_held,
@@ -40,7 +39,7 @@ NO_LIMIT = 1 << 40
 
 async def pages(shards: Shards, script: Script, kind: bytes, *arguments: bytes | int) -> AsyncIterator[list[Any]]:
     """What a script returns of a kind of hash, page by page: one of each shard and generation that has more."""
-    view = await current_view(shards.library_client, shards.prefixes)
+    view = await shards.current_view()
     cursors = dict.fromkeys(product(range(SHARDS), view.read.encode()), b"0")
     while cursors:
         places = list(cursors)

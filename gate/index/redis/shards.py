@@ -76,5 +76,9 @@ class Shards:
         try:
             yield
         except Stale:
-            self.use(await current_view(self.library_client, self.prefixes))
+            self.use(await self.current_view())
             raise
+
+    async def current_view(self) -> View:
+        """The latest view of the index that was opened. IndexLost: it is gone, or another one is in its place."""
+        return await current_view(self.library_client, self.prefixes, identity=self.view.identity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gate.index.redis.client import load_script, make_pipeline, translate_errors
-from gate.index.redis.generations import current_view, scan_keys
+from gate.index.redis.generations import scan_keys
 from gate.index.redis.packing import Widths
 from gate.index.redis.scan import pages
 from gate.index.redis.shards import Shards
@@ -18,7 +18,7 @@ PARTS = {"b": "bytes_buckets", "o": "bytes_buckets", "r": "bytes_entries", "d": 
 async def measure_index(shards: Shards, widths: Widths) -> dict[str, int]:
     """Counts, sizes of buckets, and bytes: those of hashes are estimated from a sample of their fields."""
     client, prefixes = shards.library_client, shards.prefixes
-    view = await current_view(client, prefixes)
+    view = await shards.current_view()
     info = dict.fromkeys(("documents", "entries", "postings", "buckets", "largest_bucket", "p99_bucket"), 0)
     info |= {"generations": len(view.read)} | dict.fromkeys((*PARTS.values(), "bytes_log"), 0)
     with translate_errors():

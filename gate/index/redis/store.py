@@ -7,14 +7,14 @@ Kept here: what is immutable (the body of an entry), and what only saves work (m
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.method_registry import BodyLayout
 from gate.index.redis.bucket_reader import BucketReader
-from gate.index.redis.client import RedisClient, load_script
+from gate.index.redis.client import RedisClient, load_script, translate_errors
 from gate.index.redis.compare_and_set import Item, update_with_cas
 from gate.index.redis.generations import keep_window, rotate
 from gate.index.redis.layout import (
@@ -311,12 +311,34 @@ class RedisStore:
 
     async def rotate(self, *, now: float) -> None:
         """Begin a new generation, and drop the one before the last (see `gate.index.redis.generations`)."""
-        self.shards.use(await rotate(self.shards.library_client, self.shards.prefixes, now=now))
+        shards = self.shards
+        shards.use(await rotate(shards.library_client, shards.prefixes, now=now, identity=self.identity))
 
     async def _keep_window(self, seconds: float) -> None:
         self._window_checked = self._clock()
         shards = self.shards
-        shards.use(await keep_window(shards.library_client, shards.prefixes, seconds, now=self._window_checked))
+        view = await keep_window(
+            shards.library_client, shards.prefixes, seconds, now=self._window_checked, identity=self.identity
+        )
+        shards.use(view)
+
+    @property
+    def identity(self) -> str:
+        return self.shards.view.identity
+
+    async def replaced(self) -> frozenset[str]:
+        with translate_errors():
+            members: set[bytes] = await self.shards.library_client.smembers(self._replaced_key)  # type: ignore[assignment]
+        return frozenset(member.decode() for member in members)
+
+    async def replace(self, identities: Collection[str]) -> None:
+        if identities:
+            with translate_errors():
+                await self.shards.library_client.sadd(self._replaced_key, *sorted(identities))
+
+    @property
+    def _replaced_key(self) -> bytes:
+        return self.shards.prefixes[0] + b"i"
 
     async def pass_ticket(self, ticket: int) -> None:
         """Draw only tickets above this one from now on."""

@@ -5,7 +5,8 @@
     entries   entry                -> the record, its holders as JSON: one row, so a record is whole or absent
     postings  (key, number)        -> entry, tag; numbered in the order of appending
     counters  tickets, postings
-    meta      format, profile, digest
+    meta      format, profile, digest, identity
+    replaced  identity            of an index that this one replaces
 
 Each primitive is one transaction of a write-ahead log, so a process may be killed at any moment: what was acknowledged
 is there, and nothing half-written is ever read. With `sync="normal"` a power loss may take the last transactions but
@@ -22,8 +23,9 @@ SQLite integers are signed: 64-bit keys, entries and tags are stored as the sign
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -32,7 +34,7 @@ from typing import Literal
 
 import numpy as np
 
-from gate.errors import ConfigError
+from gate.errors import ConfigError, NoIndex
 from gate.index.sqlite.connection import atomic, contents_of, enable_wal, entry_of, records_of, signed, translate_errors
 from gate.index.sqlite.scan import SqliteScan
 from gate.index.store import (
@@ -65,6 +67,7 @@ CREATE TABLE entries (entry INTEGER PRIMARY KEY, content BLOB NOT NULL, holders 
     appended INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE postings (key INTEGER NOT NULL, number INTEGER NOT NULL, entry INTEGER NOT NULL, tag INTEGER NOT NULL,
     PRIMARY KEY (key, number)) WITHOUT ROWID;
+CREATE TABLE replaced (identity TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO counters VALUES ('tickets', 0), ('postings', 0);
 """
 
@@ -107,24 +110,27 @@ class SqliteStore:
         max_bucket: int = 4096,
         sync: Literal["normal", "full"] = "normal",
         busy_milliseconds: int = BUSY_MILLISECONDS,
+        create: bool = True,
     ) -> None:
         self.path = Path(path)
         self._limit = max_bucket
         self._lock = Lock()
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path.parent} is not a directory: create it, or name another index file")
+        if not create and not self.path.is_file():
+            raise NoIndex(f"index: there is no {self.path}")
         create_private(self.path)  # SQLite gives its log and its shared memory the mode of the file
         with translate_errors(self.path, opening=True):
             self._connection = sqlite3.connect(
                 self.path, timeout=busy_milliseconds / 1000, isolation_level=None, check_same_thread=False
             )
             try:
-                self._open(digest, profile_ref, sync, busy_milliseconds)
+                self._open(digest, profile_ref, sync, busy_milliseconds, create=create)
             except BaseException:
                 self._connection.close()
                 raise
 
-    def _open(self, digest: str, profile_ref: str, sync: str, busy_milliseconds: int) -> None:
+    def _open(self, digest: str, profile_ref: str, sync: str, busy_milliseconds: int, *, create: bool) -> None:
         run = self._connection.execute
         tables = {name for (name,) in run("SELECT name FROM sqlite_master")}
         if tables and "meta" not in tables:
@@ -135,9 +141,16 @@ class SqliteStore:
         run(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         with atomic(self._connection, "IMMEDIATE"):
             if not run("SELECT 1 FROM sqlite_master").fetchone():
+                if not create:
+                    raise NoIndex(f"index: {self.path} is empty")
                 for statement in _SCHEMA.split(";"):
                     run(statement)
-                initial = {"format": str(FORMAT), "profile": profile_ref, "digest": digest}
+                initial = {
+                    "format": str(FORMAT),
+                    "profile": profile_ref,
+                    "digest": digest,
+                    "identity": secrets.token_hex(8),
+                }
                 self._connection.executemany("INSERT INTO meta VALUES (?, ?)", initial.items())
             meta = dict(run("SELECT name, value FROM meta"))
         if meta["format"] != str(FORMAT):
@@ -153,6 +166,7 @@ class SqliteStore:
                 + ("The profile or its secret changed: give it a new version, or undo the change. " if same else "")
                 + "To migrate, name a new file and replay the documents into it; the old file stays as it is"
             )
+        self.identity: str = meta["identity"]
 
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[sqlite3.Connection]:
@@ -276,6 +290,15 @@ class SqliteStore:
 
     def scan(self) -> SqliteScan:
         return SqliteScan(self)
+
+    async def replaced(self) -> frozenset[str]:
+        with self._transaction("DEFERRED") as connection:
+            return frozenset(identity for (identity,) in connection.execute("SELECT identity FROM replaced"))
+
+    async def replace(self, identities: Collection[str]) -> None:
+        with self._transaction("IMMEDIATE") as connection:
+            rows = [(identity,) for identity in sorted(identities)]
+            connection.executemany("INSERT OR IGNORE INTO replaced VALUES (?)", rows)
 
     async def close(self) -> None:
         with self._lock:

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.stored_verdict import decode_answer
-from gate.errors import Stale
+from gate.errors import Stale, Unavailable
 from gate.index.scan import Document, PostingRows, ScannableStore
-from gate.index.store import EntryRecord, HeldContent, Keys
+from gate.index.store import STALE_ATTEMPTS, EntryRecord, HeldContent, Keys
 from gate.index.tools.findings import Fault, Finding, Note, Report
 from gate.index.tools.repair import Repairer
 from gate.model import Relation
@@ -50,7 +50,7 @@ async def audit(
     progress: Progress = lambda kind, count: None,
 ) -> Report:
     """Check everything; with `fix`, repair what is wrong."""
-    while True:
+    for _ in range(STALE_ATTEMPTS):
         work = _Audit(store, method, profile, fix=fix, pause=pause, progress=progress)
         try:
             # In this order: what repairing one part leaves behind is found in the next.
@@ -60,6 +60,7 @@ async def audit(
         except Stale:
             continue  # a generation of the index began or ended meanwhile
         return work.report
+    raise Unavailable(f"the index changed during each of {STALE_ATTEMPTS} audits; try again")
 
 
 class _Audit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 class Fault(StrEnum):
     """In the order in which they are checked."""
 
+    MISSING_SHARD = "missing_shard"  # a shard of the index is gone, with everything in it
     UNFINISHED = "unfinished"  # an entry that died is still there
     BROKEN = "broken"  # the body of an entry is not whole
     UNLISTED = "unlisted"  # an entry is missing from some of its buckets
@@ -62,6 +64,14 @@ class Report:
     repaired: Counter[Fault] = field(default_factory=Counter)
     notes: Counter[Note] = field(default_factory=Counter)
     examples: dict[Fault, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of_missing(cls, shards: Sequence[str]) -> Report:
+        """The report on an index of which these shards are gone: the rest of it is not checked."""
+        report = cls()
+        report.found[Fault.MISSING_SHARD] = len(shards)
+        report.examples[Fault.MISSING_SHARD] = [f"shard {shard}" for shard in shards]
+        return report
 
     @property
     def problems(self) -> dict[Fault, int]:

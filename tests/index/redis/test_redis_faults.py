@@ -15,7 +15,7 @@ from redis.exceptions import MovedError
 
 from gate.core.method_registry import BodyLayout
 from gate.core.profile import Profile
-from gate.errors import Unavailable
+from gate.errors import IndexLost, Unavailable
 from gate.index.redis.connect import open_store
 from gate.index.redis.layout import SHARDS, hash_tags, prefixes_of
 from gate.index.store import Keys
@@ -162,7 +162,7 @@ class TestOneServer:
             server.kill()
             server.start()
             for _ in range(2):
-                with pytest.raises(Unavailable, match=r"gone from Redis: .* `gate index rebuild`"):
+                with pytest.raises(IndexLost, match=r"the index is gone from Redis: .* `gate index rebuild"):
                     gate.check_in([next(feed.documents)])
 
     def test_a_missing_shard_is_not_recreated_silently(self, server: RedisServer) -> None:
@@ -170,7 +170,7 @@ class TestOneServer:
             feed = RetryingFeed(gate, stream(12))
             feed.run(1)
             client.delete(f"gate:{gate.profile.ref}:{{{hash_tags(SHARDS)[7]}}}:v")
-            with pytest.raises(Unavailable, match="a part of it, is gone"):
+            with pytest.raises(IndexLost, match=r"1 of 16 shards \(7\)"):
                 feed.gate.check_in([document for document, _ in feed.answered])
 
 
