@@ -137,6 +137,12 @@ class WorkerMetrics:
             "partition",
             mode="livemostrecent",
         )
+        self._lost = counter(
+            "records_lost",
+            "Records of a partition that were deleted, as by retention, before this group read them.",
+            "topic",
+            "partition",
+        )
         self._partitions = gauge("assigned_partitions", "Partitions assigned to a worker.", "worker")
         self._rebalances = counter(
             "rebalances", "Rebalances that assigned partitions to a worker or revoked them.", "kind"
@@ -215,6 +221,8 @@ class WorkerMetrics:
     def record_assigned(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._assigned.update(partitions)
         self._record_rebalance("assigned")
+        for topic, partition in partitions:
+            self._lost.labels(topic, str(partition))
         self._log.info("partitions.assigned", partitions=_named(partitions), total=len(self._assigned))
 
     def record_revoked(self, partitions: Sequence[tuple[str, int]]) -> None:
@@ -290,6 +298,17 @@ class WorkerMetrics:
 
     def set_lag(self, topic: str, partition: int, records: int) -> None:
         self._lag.labels(topic, str(partition)).set(records)
+
+    def record_lost(self, topic: str, partition: int, start: int, end: int) -> None:
+        """The offsets from `start` to before `end` were deleted unread. Markers of transactions count too."""
+        self._lost.labels(topic, str(partition)).inc(end - start)
+        self._log.error(
+            "records.lost", topic=topic, partition=partition, first_offset=start, last_offset=end - 1, lost=end - start
+        )
+
+    def log_truncated(self, topic: str, partition: int, *, position: int, end: int) -> None:
+        """A partition ends before the position of its reader, which starts at the first record again."""
+        self._log.error("partition.truncated", topic=topic, partition=partition, position=position, end=end)
 
     def clear_lag(self, topic: str, partition: int) -> None:
         """Stop exporting the lag of a partition: its new owner reports it."""

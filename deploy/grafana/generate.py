@@ -179,6 +179,17 @@ OVERVIEW = Dashboard(
                     "Records per second that could not be processed.",
                 ),
                 Panel(
+                    "Records lost",
+                    "short",
+                    [
+                        (
+                            f"sum by (topic, partition) (increase(gate_records_lost_total[{WINDOW}]))",
+                            "{{topic}} {{partition}}",
+                        )
+                    ],
+                    "Records that were deleted before the gate read them.",
+                ),
+                Panel(
                     "Trace headers left out",
                     "cps",
                     [(rate("gate_trace_headers_dropped_total"), "left out")],

@@ -53,6 +53,7 @@ DESCRIPTIONS: dict[str, str] = {
     "kafka_unpacked_bytes": "The size that a compressed batch of records may decompress to.",
     "delivery": "The delivery guarantee on topics.",
     "on_index_unavailable": "While the index is unavailable: wait, or let documents pass unchecked and marked so.",
+    "on_lost_records": "After records were deleted before they were read: continue behind them, or stop.",
     "batch_bytes": "The size of a batch of records; a larger record is a batch of its own.",
     "trace_header_bytes": "The size of the trace headers that a verdict carries on; what does not fit is left out.",
     "drain_seconds": "How long a worker that is stopped may take to finish its batches in flight.",

@@ -21,6 +21,7 @@ from gate.stream.settings import (
     LogFormat,
     LogLevel,
     OnIndexUnavailable,
+    OnLostRecords,
     SaslMechanism,
     Security,
     ServerSettings,
@@ -55,6 +56,7 @@ KAFKA: dict[str, Any] = {
 WORKER: dict[str, Any] = {
     "delivery": DeliveryGuarantee,
     "on_index_unavailable": OnIndexUnavailable,
+    "on_lost_records": OnLostRecords,
     "batch_bytes": Bytes,
     "trace_header_bytes": Bytes,
     "drain_seconds": Seconds,

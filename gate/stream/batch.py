@@ -77,6 +77,11 @@ class PartitionAnswers:
     reasons: tuple[str, ...]  # one for each dead letter
     unanswered: frozenset[int] = frozenset()  # offsets of deletes that were carried out: they have no answer
 
+    @classmethod
+    def none(cls, empty: PartitionSlice) -> PartitionAnswers:
+        """Those to a slice without records: only its offset is committed."""
+        return cls(slice=empty, outgoing=(), verdicts=(), sources=(), checked_in_at=(), arrived_at=0.0, reasons=())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:

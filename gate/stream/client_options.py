@@ -47,7 +47,7 @@ def consumer_options(kafka: KafkaSettings, *, rebalance_seconds: float) -> dict[
     return client_options(kafka) | {
         "group_id": kafka.group,
         "enable_auto_commit": False,
-        "auto_offset_reset": "earliest",
+        "auto_offset_reset": "none",  # gate.stream.positions decides, and reports what was lost
         "isolation_level": "read_committed",
         "fetch_max_bytes": kafka.fetch_bytes,
         "max_partition_fetch_bytes": max(kafka.fetch_bytes // 4, 2**20),

@@ -35,6 +35,9 @@ class Delivery(Protocol):
     async def put(self, judged: Judged) -> None:
         """Hand over a batch; waits while too many are waiting to be sent."""
 
+    def commit_empty(self, answers: PartitionAnswers) -> None:
+        """Commit the offset of a slice without records, at once or with what is waiting."""
+
     def on_assigned(self, partitions: Collection[TopicPartition]) -> None: ...
 
     def on_revoked(self, partitions: Collection[TopicPartition]) -> None: ...
@@ -84,6 +87,9 @@ class AtLeastOnce:
 
     async def put(self, judged: Judged) -> None:
         await self._judged.put(judged)
+
+    def commit_empty(self, answers: PartitionAnswers) -> None:
+        self._request_commit([answers])
 
     def on_assigned(self, partitions: Collection[TopicPartition]) -> None:
         """Nothing to prepare: what the earlier owner of a partition still sends is what this worker would send."""
@@ -207,6 +213,12 @@ class ExactlyOnce:
     async def put(self, judged: Judged) -> None:
         for answers in current_answers(self._tracker, judged):
             self._queues[answers.slice.partition].put_nowait(answers)
+
+    def commit_empty(self, answers: PartitionAnswers) -> None:
+        if self._tracker.is_current(answers.slice):
+            self._queues[answers.slice.partition].put_nowait(answers)
+        else:
+            self._tracker.finish(answers.slice)
 
     def on_assigned(self, partitions: Collection[TopicPartition]) -> None:
         """Paused until the producer has started: the earlier owner's transaction may still be committed until then."""

@@ -29,6 +29,7 @@ class PartitionState:
     paused: bool  # its records are not taken: with exactly-once delivery, until its producer has started
     resume_offset: int | None = None  # everything before it is delivered; None: nothing was polled yet
     polled_offset: int | None = None  # where the last slice of this epoch ends; None: there is none
+    lost_until: int = 0  # the records before it that were deleted unread are counted
     refused: Refusals = field(default_factory=dict)
 
 
@@ -138,6 +139,26 @@ class PartitionTracker:
             )
         self._in_flight[self._batches] = set(slices)
         return Polled(records=tuple(records), slices=tuple(slices), arrived_at=time.time())
+
+    def is_idle(self, state: PartitionState) -> bool:
+        """Whether all that was polled of a partition is delivered."""
+        return not state.paused and state.polled_offset in (None, state.resume_offset)
+
+    def start_empty(self, state: PartitionState, end: int) -> PartitionSlice:
+        """A slice without records of an idle partition, in flight like any other: up to `end` there are none."""
+        self._batches += 1
+        empty = PartitionSlice(
+            batch=self._batches,
+            partition=state.partition,
+            epoch=state.epoch,
+            positions=range(0),
+            offsets=(),
+            start_offset=end if state.resume_offset is None else state.resume_offset,
+            next_offset=end,
+        )
+        state.polled_offset = end
+        self._in_flight[self._batches] = {empty}
+        return empty
 
     def is_current(self, partition_slice: PartitionSlice) -> bool:
         state = self._states.get(partition_slice.partition)

@@ -7,6 +7,7 @@ from typing import Literal
 
 DeliveryGuarantee = Literal["at_least_once", "exactly_once"]
 OnIndexUnavailable = Literal["wait", "pass_unchecked"]
+OnLostRecords = Literal["continue", "stop"]
 Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -56,6 +57,7 @@ class WorkerSettings:
 
     delivery: DeliveryGuarantee = "at_least_once"
     on_index_unavailable: OnIndexUnavailable = "wait"
+    on_lost_records: OnLostRecords = "continue"  # after check-ins were deleted before they were read
     batch_bytes: int = 8 * 2**20  # of records in one batch; a larger record is a batch of its own
     trace_header_bytes: int = TRACE_HEADER_BYTES  # that a verdict carries on from its check-in
     in_flight_batches: int = 4  # between poll and commit; each stage works on another one

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
 from gate.backoff import Backoff
-from gate.errors import ConfigError, Unavailable
+from gate.errors import ConfigError, GateError, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
@@ -32,6 +32,7 @@ from gate.stream.delivery import AtLeastOnce, Delivery, ExactlyOnce
 from gate.stream.kafka_errors import Action, action_for, error_name, translate_error
 from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
+from gate.stream.positions import NO_POSITION, ConsumerPositions
 from gate.stream.processor import BatchProcessor
 from gate.stream.sender import Sender
 from gate.stream.settings import KafkaSettings, WorkerSettings
@@ -76,6 +77,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._tracker = PartitionTracker(max_batches=settings.in_flight_batches)
         self._consumer: Any = None
         self._delivery: Delivery | None = None
+        self._positions: ConsumerPositions | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then finish the batches in flight, within bounds. ConfigError: it cannot start."""
@@ -112,6 +114,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         if self._delivery is None:
             raise RuntimeError("the worker has not joined the group")
         return self._delivery
+
+    @property
+    def positions(self) -> ConsumerPositions:
+        if self._positions is None:
+            raise RuntimeError("the worker has not joined the group")
+        return self._positions
 
     async def _unless_stopped(self, stopping: asyncio.Future[Any], call: Coroutine[Any, Any, None]) -> None:
         """Run a call that may retry for long. Stopped: the worker was stopped before it returned."""
@@ -157,6 +165,9 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 break
         self._broker.recovered()
         self._consumer = consumer
+        self._positions = ConsumerPositions(
+            self._kafka, consumer, self._tracker, self._metrics, on_lost_records=self._settings.on_lost_records
+        )
         sender = Sender(self._kafka, consumer, self._tracker, self._metrics, self._broker)
         self._delivery = ExactlyOnce(sender) if self._settings.delivery == "exactly_once" else AtLeastOnce(sender)
         consumer.subscribe(list(self._kafka.topics.check_ins), listener=self)
@@ -199,9 +210,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 await self._stay_in_group()
                 continue
             epochs = self._tracker.epochs()
-            polled = self._tracker.accept(await self._poll_records(POLL_SECONDS), epochs, self._consumer)
+            polled = await self._poll_records(POLL_SECONDS)
+            accepted = self._tracker.accept(polled, epochs, self._consumer)
+            async for answers in self.positions.skip_markers(polled, epochs):
+                self.delivery.commit_empty(answers)
             for piece in cut_polled(
-                polled, max_records=self._limits.batch_documents, max_bytes=self._settings.batch_bytes
+                accepted, max_records=self._limits.batch_documents, max_bytes=self._settings.batch_bytes
             ):
                 while not await self._wait_judge_free(POLL_SECONDS):
                     await self._stay_in_group()
@@ -211,14 +225,23 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
     async def _poll_records(self, seconds: float) -> PolledRecords:
         """What the broker has; nothing where it does not answer."""
         try:
-            polled: PolledRecords = await self._consumer.getmany(
-                timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
-            )
+            return await self._poll_or_recover(seconds)
+        except GateError:
+            raise
         except Exception as exc:
             if action_for(exc) is Action.FATAL:
                 raise translate_error(exc, self._kafka) from exc
             self._broker.failed(error_name(exc))
             await asyncio.sleep(POLL_SECONDS)
+            return {}
+
+    async def _poll_or_recover(self, seconds: float) -> PolledRecords:
+        try:
+            polled: PolledRecords = await self._consumer.getmany(
+                timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
+            )
+        except NO_POSITION as exc:
+            await self.positions.recover(exc)
             return {}
         return polled
 
@@ -287,7 +310,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         while True:
             await asyncio.sleep(LAG_SECONDS)
             for state in self._tracker.assigned():
-                end = self._consumer.highwater(state.partition)
+                end = self._consumer.last_stable_offset(state.partition)  # what is behind it cannot be read yet
                 if end is not None and state.resume_offset is not None:
                     topic, partition = state.partition
                     self._metrics.set_lag(topic, partition, max(end - state.resume_offset, 0))

@@ -12,10 +12,10 @@ from gate.stream.client_options import client_options, consumer_options, produce
 from gate.stream.settings import KafkaSettings
 
 
-def test_a_consumer_commits_explicitly_skips_nothing_and_reads_committed_records_only() -> None:
+def test_a_consumer_commits_explicitly_moves_no_position_by_itself_and_reads_committed_records_only() -> None:
     options = consumer_options(KafkaSettings(), rebalance_seconds=30)
     assert options["enable_auto_commit"] is False
-    assert options["auto_offset_reset"] == "earliest"
+    assert options["auto_offset_reset"] == "none"
     assert options["isolation_level"] == "read_committed"
     assert not {"key_deserializer", "value_deserializer"} & options.keys()
 
