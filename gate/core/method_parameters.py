@@ -22,7 +22,7 @@ Rows = Annotated[int, Meta(ge=1, le=8)]
 # A record in Redis has room for 8,000 fingerprints.
 MaxPrints = Annotated[int, Meta(ge=16, le=8000)]
 
-FREQUENT, SUPER = 13, 14  # methods of Roth 2011 that not every profile can have
+RANDOM_THIRD, FREQUENT, SUPER = 11, 13, 14  # methods of Roth 2011 with rules of their own
 
 _NO_CONTAINMENT = {"containment": "it estimates no containment; set resemblance"}
 
@@ -140,12 +140,12 @@ class SketchN(WindowParameters, frozen=True, kw_only=True):
 
 
 class SimilarityIndex(MethodParameters, frozen=True, kw_only=True):
-    """One number a document, by one of the fourteen methods of Roth 2011."""
+    """One number a document, by one of the fourteen methods of Roth 2011 or two of our own."""
 
     name: ClassVar[str] = "simindex"
     unused: ClassVar[dict[str, str]] = _NO_CONTAINMENT
 
-    si_method: Annotated[int, Meta(ge=1, le=14)] = 3  # his number of the method
+    si_method: Annotated[int, Meta(ge=1, le=16)] = 3  # his number of the method; 15 and 16 are ours
     si_window: Annotated[int, Meta(ge=1, le=1000)] = 100  # of winnowing, his w
 
     def problems(self, *, tokenizer: str, gram: int) -> list[str]:

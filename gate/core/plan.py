@@ -26,6 +26,7 @@ from typing import Any
 from gate.core.bands import BLOCK_BITS, BLOCKS, band_recall, probe_count
 from gate.core.method import COUNT_BYTES
 from gate.core.method_parameters import (
+    RANDOM_THIRD,
     SUPER,
     BswN,
     Fingerprinted,
@@ -159,6 +160,8 @@ def _range(profile: Profile, parameters: SimilarityIndex) -> AccessPath:
         if number == SUPER or number % 2 == 0:  # a hash is near another by chance
             return 0.5 * (1.0 - least)
         shared = 2.0 * resemblance / (1.0 + resemblance)
+        if number == RANDOM_THIRD:  # of what two documents share, each draws a third by itself
+            shared /= 3.0
         apart = sqrt(1.0 - shared * shared)
         return (atan((1.0 / least - shared) / apart) - atan((least - shared) / apart)) / pi
 

@@ -11,14 +11,22 @@ the sketch, and the sketch is added up, or hashed into one number of 64 bits. Ro
     11  sum of a random third                      12  Rabin hash of that
     13  sum over the 200 most frequent words       14  super shingle of all
 
+and two of our own, whose sketch of a changed document holds what that of the original holds before the change:
+
+    15  sum of a fixed third                       16  Rabin hash of that
+
 Hashes are signed, as they are in Java, so a sum may be negative, and that of twice the text need not be twice the sum.
 
 - Winnowing takes the lowest hash of each window of w, the rightmost of equals, each place once; a document of fewer
   than w hashes is one window.
-- The random third are the hashes at the places j = 0, 1, 2 ... of a document where 3 divides fmix64(2011 * 2^32 + j).
+- A random third is drawn anew for each document, as in the paper: the hashes h(j) at the places j = 0, 1, 2 ... where 3
+  divides fmix64(s + j). The seed s is the sum of fmix64(2^32 j + h(j)) mod 2^64, so a document always has the same
+  number, and one that differs in a single hash another third.
+- The fixed third are the hashes at the places where 3 divides fmix64(2011 * 2^32 + j), the same in every document.
 - Of words that are equally frequent those that occur first are taken.
 - The super shingle hashes each k hashes, side by side but not overlapping, as `Arrays.hashCode` does, and then those,
-  until one is left. (With overlap, as k-grams of text have it, that would take the square of a document's length.)
+  until one is left. The paper makes "k-grams" of the hashes, which would overlap: each round would then shorten the
+  document by k - 1 hashes only and take the square of its length in all.
 - The Rabin hash is that of `gate.core.rabin_sequence`, read as a signed number.
 
 **Alike.** "Within 30 %" is not the same from both sides: 72 is within 30 % of 102, but 102 is not within 30 % of 72.
@@ -129,8 +137,20 @@ def _extreme(whole: Sketch, keys: NDArray[np.uint64]) -> Sketch:
 
 
 def _third(whole: Sketch, window: int) -> Sketch:
-    drawn = fmix64(_places(whole.starts).astype(np.uint64) | _SEED)
-    return whole.only(np.flatnonzero(drawn % np.uint64(3) == 0))
+    places = _places(whole.starts).astype(np.uint64)
+    mixed = fmix64(places << np.uint64(32) | whole.values.view(np.uint32))
+    sums = np.zeros(mixed.size + 1, np.uint64)
+    np.cumsum(mixed, out=sums[1:])
+    seeds = np.diff(sums[whole.starts])
+    return _drawn(whole, places + np.repeat(seeds, np.diff(whole.starts)))
+
+
+def _fixed_third(whole: Sketch, window: int) -> Sketch:
+    return _drawn(whole, _places(whole.starts).astype(np.uint64) | _SEED)
+
+
+def _drawn(whole: Sketch, seeds: NDArray[np.uint64]) -> Sketch:
+    return whole.only(np.flatnonzero(fmix64(seeds) % np.uint64(3) == 0))
 
 
 def _frequent(whole: Sketch, window: int) -> Sketch:
@@ -142,7 +162,7 @@ def _frequent(whole: Sketch, window: int) -> Sketch:
 
 
 FILTERS: tuple[Callable[[Sketch, int], Sketch], ...] = (
-    _all, _divided, _winnowed, _lowest, _highest, _third, _frequent
+    _all, _divided, _winnowed, _lowest, _highest, _third, _frequent, _fixed_third
 )  # fmt: skip
 
 

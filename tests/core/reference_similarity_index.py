@@ -75,6 +75,11 @@ def frequent(values: Sequence[int]) -> list[int]:
     return sorted(counts, key=lambda value: -counts[value])[:200]
 
 
+def random_third(values: Sequence[int]) -> list[int]:
+    seed = sum(fmix64((j << 32) + value % 2**32) for j, value in enumerate(values))
+    return [value for j, value in enumerate(values) if fmix64((seed + j) % 2**64) % 3 == 0]
+
+
 def rabin(values: Sequence[int], polynomial: int = POLYNOMIAL) -> int:
     """A x^64 mod P, by long division."""
     dividend = 0
@@ -105,8 +110,9 @@ def sketch(values: Sequence[int], method: int, window: int) -> Sequence[int]:
         lambda: winnowed(values, window),
         lambda: sorted(values)[:400],
         lambda: sorted(values, reverse=True)[:400],
-        lambda: [value for j, value in enumerate(values) if fmix64((2011 << 32) + j) % 3 == 0],
+        lambda: random_third(values),
         lambda: frequent(values),
+        lambda: [value for j, value in enumerate(values) if fmix64((2011 << 32) + j) % 3 == 0],
     )
     return kept[(method - 1) // 2]()
 

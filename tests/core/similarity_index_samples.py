@@ -9,7 +9,7 @@ from gate.core.method_parameters import SimilarityIndex
 from gate.core.profile import Profile
 from gate.core.shingles import Features
 
-METHODS = st.integers(1, 14)
+METHODS = st.integers(1, 16)
 PROFILES = st.builds(
     Profile,
     name=st.just("p"),

@@ -9,7 +9,7 @@ version, and whoever has an index under the old one has to build it again.
     features.json   fingerprints by count, log and set, the signature of 16 bins: tokenizer x variation x gram x secret
     profiles.json   bodies, fingerprints, bucket keys and tags under each built-in profile, and the profile's digest
     families.json   the signature of 16 values by each family of hash functions
-    numbers.json    the similarity index by each of the fourteen methods: tokenizer x variation x secret
+    numbers.json    the similarity index by each of the sixteen methods: tokenizer x variation x secret
 """
 
 from __future__ import annotations
@@ -143,12 +143,12 @@ def number_shapes() -> Iterator[tuple[str, Profile]]:
 
 
 def all_numbers() -> dict[str, dict[str, str]]:
-    """The numbers of each text, those of the methods 1 to 14 in a row; - where a tokenizer has no words to count."""
+    """The numbers of each text, those of the methods 1 to 16 in a row; - where a tokenizer has no words to count."""
     normal, names = normalise(list(texts().values())), list(texts())
     found: dict[str, dict[str, str]] = {}
     for (shape, profile), (label, secret) in product(number_shapes(), SECRETS.items()):
         columns = []
-        for method in range(1, 15):
+        for method in range(1, 17):
             if method == FREQUENT and profile.tokenizer == "characters":
                 columns.append(["-"] * len(names))
                 continue
