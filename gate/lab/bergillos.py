@@ -36,6 +36,7 @@ from gate.lab.experiment import (
     Plot,
     ProgressTracker,
     Row,
+    Section,
     Series,
     Table,
 )
@@ -46,6 +47,10 @@ Floats = NDArray[np.float64]
 
 FAMILIES: tuple[Family, ...] = ("modular", "multiplicative", "murmur3", "one-permutation")
 RECALL = 0.95
+SHINGLES = "Resemblance of shuffled texts by size of the shingle (Figure 2)"
+TIMES = "Time to fill the signatures by hash family (Figure 3)"
+ESTIMATES = "Estimates of the resemblance by length of the signature (Figure 4)"
+PAPER_GRAM, PAPER_HIGHEST = 9, 0.1  # its choice, and what all resemblances of shuffles are below there
 LEAST_WORDS = 8  # of a document that half of a pair is made of
 
 
@@ -89,14 +94,18 @@ def run(corpus: Corpus, options: BergillosOptions, progress: ProgressTracker) ->
     times, sizes = timed(some, options, progress)
     texts = paired(corpus, options.similarity, options.pairs, rng)
     exact, estimates = estimated(texts, options, progress)
+    estimates_by_length: list[Plot | Table] = [
+        single_plot(exact, estimates),
+        spread_plot(exact, estimates, options.similarity),
+        estimate_table(exact, estimates),
+    ]
     return ExperimentReport(
-        tables=[shingle_table(alike), time_table(times, sizes), estimate_table(exact, estimates)],
-        plots=[
-            shingle_plot(alike),
-            time_plot(times),
-            single_plot(exact, estimates),
-            spread_plot(exact, estimates, options.similarity),
-            curve_plot(options),
+        conclusion=conclusion(alike, times, exact, estimates),
+        sections=[
+            Section(SHINGLES, [shingle_plot(alike), shingle_table(alike)]),
+            Section(TIMES, [time_plot(times), time_table(times, sizes)]),
+            Section(ESTIMATES, estimates_by_length),
+            Section("Which pairs are compared at all", [curve_plot(options)]),
         ],
         notes=notes(alike, times, exact, estimates, options),
     )
@@ -209,7 +218,7 @@ def shingle_table(alike: Mapping[int, Floats]) -> Table:
         }
         for k, found in alike.items()
     ]
-    return Table(name="shingles", title="Resemblance of shuffled texts by size of the shingle (Figure 2)", rows=rows)
+    return Table(name="shingles", title=SHINGLES, rows=rows)
 
 
 def time_table(times: Mapping[int, Mapping[Family, float]], sizes: Mapping[int, int]) -> Table:
@@ -221,7 +230,7 @@ def time_table(times: Mapping[int, Mapping[Family, float]], sizes: Mapping[int, 
     ]
     return Table(
         name="times",
-        title="Time to fill the signatures by hash family (Figure 3)",
+        title=TIMES,
         rows=rows,
         note="Milliseconds of the processor for all documents, the median of some rounds; they change from run to run.",
     )
@@ -245,7 +254,7 @@ def estimate_table(exact: Floats, estimates: Mapping[Family, Mapping[int, Floats
             )
     return Table(
         name="estimates",
-        title="Estimates of the resemblance by length of the signature (Figure 4)",
+        title="Estimates of all pairs",
         rows=rows,
         note="Expected: the standard deviation of independent functions, sqrt(J (1 - J) / t).",
     )
@@ -262,11 +271,14 @@ def shingle_plot(alike: Mapping[int, Floats]) -> Plot:
     )
     return Plot(
         name="shingles",
-        title="Resemblance of shuffled texts by size of the shingle (Figure 2)",
+        title=SHINGLES,
         x_label="characters in a shingle",
         y_label="resemblance",
-        series=[series],
-        marks={"the paper's choice: 9": 9.0},
+        series=[
+            series,
+            Series(label="paper: all are below this", x=[float(PAPER_GRAM)], y=[PAPER_HIGHEST], line=False),
+        ],
+        marks={"the paper's choice: 9": float(PAPER_GRAM)},
     )
 
 
@@ -277,7 +289,7 @@ def time_plot(times: Mapping[int, Mapping[Family, float]]) -> Plot:
     ]
     return Plot(
         name="times",
-        title="Time to fill the signatures by hash family (Figure 3)",
+        title=TIMES,
         x_label="characters in a shingle",
         y_label="milliseconds",
         series=series,
@@ -292,7 +304,7 @@ def single_plot(exact: Floats, estimates: Mapping[Family, Mapping[int, Floats]])
     ]
     return Plot(
         name="estimate",
-        title="Estimates of one pair by length of the signature (Figure 4)",
+        title="Estimates of one pair, as the paper shows them",
         x_label="values in a signature",
         y_label="estimated resemblance",
         series=series,
@@ -336,6 +348,24 @@ def curve_plot(options: BergillosOptions) -> Plot:
         series=[Series(label="1 - (1 - J^rows)^bands", x=places, y=curve)],
         marks={f"{options.similarity:g}": options.similarity},
         levels={f"{RECALL:g}": RECALL},
+    )
+
+
+def conclusion(
+    alike: Mapping[int, Floats],
+    times: Mapping[int, Mapping[Family, float]],
+    exact: Floats,
+    estimates: Mapping[Family, Mapping[int, Floats]],
+) -> str:
+    gram = min(alike, key=lambda k: abs(k - PAPER_GRAM))
+    order = sorted(FAMILIES, key=lambda family: median(one[family] for one in times.values()))
+    longest = max(estimates["modular"])
+    worst = max(float((found[longest] - exact).std()) for found in estimates.values())
+    return (
+        f"Shingles of {gram} characters tell texts with the same words in another order apart: the median resemblance "
+        f"is {np.median(alike[gram]):.3f} and the highest {alike[gram].max():.3f} (paper, at {PAPER_GRAM}: all below "
+        f"{PAPER_HIGHEST}). All families estimate one number without bias; with {longest:,} values the standard "
+        f"deviation of their errors is at most {worst:.3f}. The fastest here is {order[0]}, in the paper modular."
     )
 
 

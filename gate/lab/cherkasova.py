@@ -24,7 +24,16 @@ from gate.lab.cherkasova_plots import (
     time_plot,
     window_plot,
 )
-from gate.lab.experiment import Experiment, ExperimentOptions, ExperimentReport, ProgressTracker, Proportion, Row, Table
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    ProgressTracker,
+    Proportion,
+    Row,
+    Section,
+    Table,
+)
 from gate.lab.planting import Edit
 from gate.lab.sampling import (
     LEAST_WORDS,
@@ -129,30 +138,51 @@ def run(corpus: Corpus, options: CherkasovaOptions, progress: ProgressTracker) -
 
     inserted = {profile: found for (profile, edit), found in edited.items() if edit is Edit.INSERT}
     removed = {profile: found for (profile, edit), found in edited.items() if edit is Edit.DELETE}
+    overlap = [overlap_plot(f"figure-3-{m}", using(m, by_window), strange) for m, _ in BY_WINDOW]
     return ExperimentReport(
-        tables=[
-            curve_table("windows", "Figure 2: average similarity by window", by_window, inserted, of),
-            overlap_table(strange),
-            curve_table("samples", "Figure 5: average similarity by n", by_sample, inserted, of),
-            spread_table(by_sample, four, inserted),
-            curve_table("inserted", "Figure 7 (a): words inserted", [*four, plain], inserted, of),
-            curve_table("removed", "Figure 7 (b): words removed", [*four, plain], removed, of),
-            pair_table(pairs),
-            report_table(corpus, pairs),
-            cluster_table(pairs),
-            time_table(timed, spent),
-        ],
-        plots=[
-            *(window_plot(method, by_window, inserted) for method, _ in BY_WINDOW),
-            *(overlap_plot(f"figure-3-{m}", using(m, by_window), strange) for m, _ in BY_WINDOW),
-            overlap_plot("figure-4", hundred, strange),
-            curve_plot("figure-5", "Figure 5: average similarity by n", by_sample, inserted, Edit.INSERT),
-            *(spread_plot(f"figure-6-{m}", using(m, by_sample), inserted) for m in SAMPLED),
-            curve_plot("figure-7a", "Figure 7 (a): words inserted", [*four, plain], inserted, Edit.INSERT),
-            curve_plot("figure-7b", "Figure 7 (b): words removed", [*four, plain], removed, Edit.DELETE),
-            *(spread_plot(f"figure-8-{edits}", four, inserted, edits=edits) for edits in ends(options.edits)),
-            pair_plot(pairs),
-            time_plot(timed, spent),
+        conclusion="",
+        sections=[
+            Section(
+                "Figure 2: average similarity by window",
+                [
+                    *(window_plot(method, by_window, inserted) for method, _ in BY_WINDOW),
+                    curve_table("windows", "Figure 2", by_window, inserted, of),
+                ],
+            ),
+            Section(
+                "Figures 3 and 4: what different documents have in common",
+                [*overlap, overlap_plot("figure-4", hundred, strange), overlap_table(strange)],
+            ),
+            Section(
+                "Figure 5: average similarity by n",
+                [
+                    curve_plot("figure-5", "Figure 5: average similarity by n", by_sample, inserted, Edit.INSERT),
+                    curve_table("samples", "Figure 5: average similarity by n", by_sample, inserted, of),
+                ],
+            ),
+            Section(
+                "Figures 6 and 8: how far documents spread about the average",
+                [
+                    *(spread_plot(f"figure-6-{m}", using(m, by_sample), inserted) for m in SAMPLED),
+                    *(spread_plot(f"figure-8-{edits}", four, inserted, edits=edits) for edits in ends(options.edits)),
+                    spread_table(by_sample, four, inserted),
+                ],
+            ),
+            Section(
+                "Figure 7: the four algorithms, words inserted or removed",
+                [
+                    curve_plot("figure-7a", "Figure 7 (a): words inserted", [*four, plain], inserted, Edit.INSERT),
+                    curve_table("inserted", "Figure 7 (a): words inserted", [*four, plain], inserted, of),
+                    curve_plot("figure-7b", "Figure 7 (b): words removed", [*four, plain], removed, Edit.DELETE),
+                    curve_table("removed", "Figure 7 (b): words removed", [*four, plain], removed, of),
+                ],
+            ),
+            Section("Figure 9: pairs of the corpus from a similarity on", [pair_plot(pairs), pair_table(pairs)]),
+            Section("Table 2: pairs reported from 70 % on", [report_table(corpus, pairs)]),
+            Section("Clusters of documents that pairs from a similarity on connect", [cluster_table(pairs)]),
+            Section(
+                "Figure 11: processing time of a file of 500 KB", [time_plot(timed, spent), time_table(timed, spent)]
+            ),
         ],
         notes=notes(of, n, inserted, strange, four, pairs),
     )

@@ -29,6 +29,7 @@ from gate.lab.experiment import (
     ProgressTracker,
     Proportion,
     Row,
+    Section,
     Series,
     Table,
 )
@@ -98,8 +99,18 @@ def run(corpus: Corpus, options: ContainmentOptions, progress: ProgressTracker) 
     profiles = [*dict.fromkeys([*tried, _tried(*_sampling(PROFILE))]), beside]
     found = {profile: measure(profile, texts, hosts, planted) for profile in progress(profiles, "looking parts up")}
     return ExperimentReport(
-        tables=[recall_table(found), price_table(found), name_table(found)],
-        plots=[recall_plot(found, sorted(options.parts), replaced) for replaced in sorted(options.replaced)],
+        conclusion=conclusion(found),
+        sections=[
+            Section(
+                "Parts that are found",
+                [
+                    *(recall_plot(found, sorted(options.parts), replaced) for replaced in sorted(options.replaced)),
+                    recall_table(found),
+                ],
+            ),
+            Section("What it costs", [price_table(found)]),
+            Section("Where parts are lost, and how the others are named", [name_table(found)]),
+        ],
         notes=notes(texts, hosts, found),
     )
 
@@ -255,6 +266,18 @@ def recall_plot(found: Mapping[Profile, ContainmentScore], parts: Sequence[int],
         y_label="found",
         series=series,
     )
+
+
+def conclusion(found: Mapping[Profile, ContainmentScore]) -> str:
+    def recall(score: ContainmentScore) -> str:
+        smallest, largest = min(score.recall), max(score.recall)
+        return ", ".join(
+            f"{score.recall[kind].share or 0.0:.1%} of the parts of {part_name(kind)}" for kind in (smallest, largest)
+        )
+
+    own = {str(row_of(profile)["profile"]): score for profile, score in found.items() if row_of(profile)["profile"]}
+    said = "; ".join(f"{name} finds {recall(score)}" for name, score in own.items())
+    return f"Under one threshold of containment, {said}. What it takes is in the tables of costs."
 
 
 def notes(texts: Sequence[str], hosts: Sequence[int], found: Mapping[Profile, ContainmentScore]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,29 @@ if TYPE_CHECKING:
 INCHES = (8.0, 4.5)
 DOTS_PER_INCH = 120
 # Distinguishable for most who do not see all colours (Okabe and Ito), darkest first; more series change the dash.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6f78")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*"
 # Letters of a title, and of a name along an axis; the tables have them whole.
 LONGEST_TEXT, LONGEST_NAME = 100, 30
 CROWDED = 90  # letters along the x axis
 FEW_POINTS = 24  # a line of more needs no markers
-_RULE: dict[str, Any] = {"color": "#5a6478", "linewidth": 1, "linestyle": ":"}
-_BESIDE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": "#5a6478"}
 WRITTEN_CELLS = 400  # a grid of more is coloured, and its numbers are in the table
+NEAR = 0.015  # of the height of a plot: curves that stay so near each other hide each other
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of a picture that are not those of its series."""
+
+    page: str
+    ink: str
+    soft: str
+    line: str
+
+
+LIGHT = Palette(page="#ffffff", ink="#1d2330", soft="#5a6478", line="#e3e6ec")
+DARK = Palette(page="#14171f", ink="#e4e7ee", soft="#a3acbf", line="#353c4b")
 
 
 def require_matplotlib() -> None:
@@ -36,21 +50,22 @@ def require_matplotlib() -> None:
         raise ConfigError("lab: matplotlib is not installed, and plots need it: pip install 'checkin-gate[lab]'")
 
 
-def draw_png(plot: Plot | Heatmap) -> bytes:
-    """The picture."""
+def draw_png(plot: Plot | Heatmap, *, dark: bool = False) -> bytes:
+    """The picture, without its title: that is beside it on a page."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+    palette = DARK if dark else LIGHT
+    figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained", facecolor=palette.page)
     FigureCanvasAgg(figure)
     out = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box is drawn for it
         if isinstance(plot, Heatmap):
-            _grid(figure, plot)
+            _grid(figure, plot, palette)
         else:
-            _plot(figure.subplots(), plot)
+            _plot(figure.subplots(), plot, palette)
         figure.savefig(out, format="png", metadata={"Software": ""})  # no date, no version: equal data, equal bytes
     return out.getvalue()
 
@@ -67,16 +82,53 @@ def _names(names: Sequence[str]) -> list[str]:
     return [_plain(name, LONGEST_NAME) for name in names]
 
 
-def _plot(axes: Axes, plot: Plot) -> None:
-    for number, series in enumerate(plot.series):
-        _series(axes, plot, series, number)
+def _paint(axes: Axes, palette: Palette) -> None:
+    axes.set_facecolor(palette.page)
+    axes.tick_params(which="both", colors=palette.soft, labelcolor=palette.ink)
+    axes.xaxis.label.set_color(palette.ink)
+    axes.yaxis.label.set_color(palette.ink)
+    for spine in axes.spines.values():
+        spine.set_color(palette.soft)
+
+
+def joined(series: Sequence[Series]) -> list[Series]:
+    """Each curve once, under the names of all that have it; without those that have no point."""
+    first: dict[tuple[object, ...], Series] = {}
+    for one in series:
+        if one.y:
+            key = (tuple(one.x), tuple(one.y), one.line)
+            known = first.get(key)
+            first[key] = one if known is None else replace(known, label=f"{known.label}, {one.label}")
+    return list(first.values())
+
+
+def widths(series: Sequence[Series]) -> list[float]:
+    """Of each curve, so that one that runs along under a later one is seen on both sides of it."""
+    highest = max((max(one.y) for one in series), default=0.0)
+    near = NEAR * max(highest - min((min(one.y) for one in series), default=0.0), 1e-12)
+    covered = [
+        sum(
+            list(later.x) == list(one.x) and max(abs(a - b) for a, b in zip(one.y, later.y)) <= near
+            for later in series[number + 1 :]
+        )
+        for number, one in enumerate(series)
+    ]
+    return [1.6 + 2.4 * count for count in covered]
+
+
+def _plot(axes: Axes, plot: Plot, palette: Palette) -> None:
+    _paint(axes, palette)
+    rule: dict[str, Any] = {"color": palette.soft, "linewidth": 1, "linestyle": ":"}
+    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": palette.soft}
+    drawn = joined(plot.series)
+    for number, (series, width) in enumerate(zip(drawn, widths(drawn), strict=True)):
+        _series(axes, plot, series, number, len(drawn), width)
     axes.set(xlabel=_plain(plot.x_label), ylabel=_plain(plot.y_label))
-    axes.set_title(_plain(plot.title), loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y" if plot.kind == "bars" else "both", color="#e3e6ec", linewidth=0.8)
+    axes.grid(axis="y" if plot.kind == "bars" else "both", color=palette.line, linewidth=0.8)
     axes.set_axisbelow(True)
     if plot.ticks:
-        crowded = sum(map(len, plot.ticks)) > 90
+        crowded = sum(map(len, plot.ticks)) > CROWDED
         axes.set_xticks(
             range(len(plot.ticks)), plot.ticks, rotation=35 if crowded else 0, ha="right" if crowded else "center"
         )
@@ -89,20 +141,20 @@ def _plot(axes: Axes, plot: Plot) -> None:
     if plot.y_range is not None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():
-        axes.axvline(place, **_RULE)
-        axes.annotate(_plain(word), (place, 0), xycoords=("data", "axes fraction"), xytext=(3, 4), **_BESIDE)
+        axes.axvline(place, **rule)
+        axes.annotate(_plain(word), (place, 0), xycoords=("data", "axes fraction"), xytext=(3, 4), **beside)
     for word, place in (plot.levels or {}).items():
-        axes.axhline(place, **_RULE)
+        axes.axhline(place, **rule)
         axes.annotate(
-            _plain(word), (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **_BESIDE
+            _plain(word), (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **beside
         )
-    if len(plot.series) > 1 or (plot.series and plot.series[0].label):
-        beside = len(plot.series) > 4
-        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if beside else {"loc": "best"}
-        axes.legend(frameon=False, fontsize=8, **where)
+    if len(drawn) > 1 or (drawn and drawn[0].label):
+        outside = len(drawn) > 4
+        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if outside else {"loc": "best"}
+        axes.legend(frameon=False, fontsize=8, labelcolor=palette.ink, **where)
 
 
-def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
+def _series(axes: Axes, plot: Plot, series: Series, number: int, count: int, line: float) -> None:
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # not the same twice with one colour
@@ -111,35 +163,35 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int) -> None:
     how: dict[str, Any] = {"color": colour, "label": repr(label) if label.lstrip().startswith("_") else label}
     match plot.kind:
         case "bars":
-            width = 0.8 / len(plot.series)
+            width = 0.8 / count
             places = [x - 0.4 + width * (number + 0.5) for x in series.x]
             axes.bar(places, series.y, width=width * 0.95, **how)
-        case "points" | "lines" if plot.kind == "points" or not series.line:
+        case kind if kind == "points" or not series.line:
             size = 4 if len(series.x) > 1 else 9  # a single point has to be seen
             axes.plot(series.x, series.y, linestyle="", marker=marker, markersize=size, alpha=0.7, **how)
         case "steps":
-            axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=1.6, **how)
+            axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=line, **how)
         case "lines":
             shown = marker if len(series.x) <= FEW_POINTS else ""
-            axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, marker=shown, markersize=4, **how)
+            axes.plot(series.x, series.y, linestyle=dash, linewidth=line, marker=shown, markersize=line + 2.4, **how)
             if series.low and series.high:
                 axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _grid(figure: Figure, grid: Heatmap) -> None:
+def _grid(figure: Figure, grid: Heatmap, palette: Palette) -> None:
     values = [[float("nan") if value is None else value for value in row] for row in grid.values]
     rows, columns = len(grid.rows), len(grid.columns)
     figure.set_size_inches(max(INCHES[0], 0.55 * columns + 3.0), max(3.0, 0.36 * rows + 2.0))
     axes = figure.subplots()
+    _paint(axes, palette)
     picture = axes.imshow(values, cmap="Blues", aspect="auto")
-    axes.set_title(_plain(grid.title), loc="left", fontsize=11)
     axes.set_xticks(range(columns), _names(grid.columns), rotation=45, ha="right", fontsize=8)
     axes.set_yticks(range(rows), _names(grid.rows), fontsize=8)
     axes.spines[:].set_visible(False)
     if rows * columns <= WRITTEN_CELLS:
         _write_cells(axes, grid)
     else:
-        figure.colorbar(picture, ax=axes, shrink=0.8)
+        figure.colorbar(picture, ax=axes, shrink=0.8).ax.tick_params(colors=palette.ink)
 
 
 def _write_cells(axes: Axes, grid: Heatmap) -> None:

@@ -1,6 +1,6 @@
 """What an experiment is: a frozen spec of the one table in `experiments.py`, and a function that makes a report.
 
-    run(corpus, options, progress) -> Report(tables, plots, notes)
+    run(corpus, options, progress) -> ExperimentReport(conclusion, sections, notes)
 
     corpus     documents in a fixed order, with labels where there are any
     options    a frozen struct of the experiment's own: fields with a default, their domain and a word of help, of which
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -61,12 +62,14 @@ class Proportion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of one shape, written to `name`.csv. A value is a number, a text, a bool, None for none, or `Found`."""
+    """Rows of one shape, written to `name`.csv. A value is a number, a text, a bool, None or a `Proportion`. Where
+    `shown` is given, people see so many of the first rows, and are referred to the file for the others."""
 
     name: str
     title: str
     rows: Sequence[Row]
     note: str = ""
+    shown: int | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -87,7 +90,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """Series in one frame, drawn to `name`.png. Of bars, x is the place in `ticks`."""
+    """Series in one frame, drawn to `name`.png. Of bars, x is the place in `ticks`. Lines connect what lies on one
+    scale; what does not is drawn as points or bars. A series without a point is left out."""
 
     name: str
     title: str
@@ -103,6 +107,10 @@ class Plot:
     levels: Mapping[str, float] | None = None  # level lines: a word and its y
     note: str = ""
 
+    @property
+    def is_empty(self) -> bool:
+        return not any(isfinite(y) for series in self.series for y in series.y)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heatmap:
@@ -115,14 +123,35 @@ class Heatmap:
     values: Sequence[Sequence[float | None]]
     note: str = ""
 
+    @property
+    def is_empty(self) -> bool:
+        return not any(value is not None for row in self.values for value in row)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The plots and tables that show one thing, under one title."""
+
+    title: str
+    contents: Sequence[Table | Plot | Heatmap]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentReport:
-    """The outcome of an experiment. `notes` say what was done, where the numbers differ from the paper's, and why."""
+    """The outcome of an experiment. The conclusion is one paragraph; `notes` say what was done, where the numbers
+    differ from the paper's, and why."""
 
-    tables: Sequence[Table]
-    plots: Sequence[Plot | Heatmap] = ()
+    conclusion: str
+    sections: Sequence[Section]
     notes: Sequence[str] = ()
+
+    @property
+    def tables(self) -> list[Table]:
+        return [part for section in self.sections for part in section.contents if isinstance(part, Table)]
+
+    @property
+    def plots(self) -> list[Plot | Heatmap]:
+        return [part for section in self.sections for part in section.contents if not isinstance(part, Table)]
 
 
 def accept_any_options(options: Any) -> None:

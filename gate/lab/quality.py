@@ -30,6 +30,7 @@ from gate.lab.experiment import (
     ProgressTracker,
     Proportion,
     Row,
+    Section,
     Series,
     Table,
 )
@@ -90,16 +91,18 @@ def run(corpus: Corpus, options: QualityOptions, progress: ProgressTracker) -> E
         scores[peer.name] = score_pairs(documents, judged)
         known[peer.name] = labelled(documents, judged)
         costs[peer.name] = peer_cost(peer, judged, len(documents))
-    tables = [
-        corpus_table(corpus, documents, planted=plants),
-        method_table(scores, costs, known, missing),
-        recall_table(scores),
+    sections = [
+        Section("What is called alike, and what it takes", [method_table(scores, costs, known, missing)]),
+        Section("Recall by resemblance", [recall_plot(scores), recall_table(scores)]),
+        Section("The documents, and the truth about them", [corpus_table(corpus, documents, planted=plants)]),
     ]
-    plots = [recall_plot(scores)]
-    curves = [FingerprintDistances(documents, name, own) for name, own in distinct(prints).items()]
-    tables += [table for curve in curves for table in (curve.distances(), curve.radii())]
-    plots += [plot for curve in curves for plot in (curve.spread(), curve.recall())]
-    return ExperimentReport(tables=tables, plots=plots, notes=notes(plants, missing, len(truth)))
+    for name, own in distinct(prints).items():
+        curve = FingerprintDistances(documents, name, own)
+        sections += [
+            Section(f"Distances of fingerprints by resemblance ({name})", [curve.spread(), curve.distances()]),
+            Section(f"The k curve: what a radius of k bits finds ({name})", [curve.recall(), curve.radii()]),
+        ]
+    return ExperimentReport(conclusion=conclusion(scores), sections=sections, notes=notes(plants, missing, len(truth)))
 
 
 def draw_sample(corpus: Corpus, count: int, rng: np.random.Generator) -> Corpus:
@@ -342,6 +345,26 @@ def _by_band(jaccard: Floats, apart: NDArray[np.uint8]) -> dict[str, Ints]:
         band: np.bincount(apart[(jaccard >= low) & (jaccard < high)], minlength=BITS + 1)
         for band, (low, high) in BANDS.items()
     }
+
+
+def conclusion(scores: dict[str, PairScores]) -> str:
+    """The methods that find most, in the band below which most profiles have their threshold."""
+    band = list(BANDS)[1]
+
+    def line(name: str) -> str:
+        found = scores[name]
+        recall, precise = found.match_recall[band].share, found.precise.share
+        shares = [f"{share:.1%}" if share is not None else "-" for share in (recall, precise)]
+        return f"{name} ({shares[0]} at a precision of {shares[1]})"
+
+    best = sorted(scores, key=lambda name: -(scores[name].match_recall[band].share or 0.0) * _precision(scores[name]))
+    return (
+        f"Of the pairs with J {band} most are called alike, weighed by precision, by {', '.join(map(line, best[:3]))}."
+    )
+
+
+def _precision(score: PairScores) -> float:
+    return score.precise.share or 0.0
 
 
 def notes(planted: bool, missing: Sequence[str], pairs: int) -> list[str]:

@@ -28,6 +28,26 @@ MEANINGS = {"e": "exact", "s": "similar", "m": "medium", "l": "low similarity", 
 SIMILAR = "esm"  # what is expected to be found
 
 
+# Table 1: characters and words of each of the fifteen documents.
+SIZES = {
+    "AddToClipboardAction.java": (3_632, 213),
+    "DeleteDocument.class": (18_468, 2_711),
+    "Gettysburg": (1_473, 270),
+    "Proverbs": (91_384, 19_157),
+    "Proverbs1-16": (42_069, 8_376),
+    "Proverbs1-24": (69_016, 13_736),
+    "Proverbs25-31": (22_368, 4_421),
+    "TargetSetup.Result": (3_115, 347),
+    "usConstitution(copy)": (48_067, 7_669),
+    "usConstitution-BillofRights": (32_006, 5_039),
+    "usConstitution-noPreamble": (47_728, 7_617),
+    "usConstitution": (48_067, 7_669),
+    "usDOI-1": (8_147, 1_337),
+    "usDOI-Grievances": (4_093, 682),
+    "usDOI": (8_179, 1_341),
+}
+
+
 class PublishedResult(NamedTuple):
     """A line of Table 9, and the zones of Tables 10 to 24: 1 is similar."""
 

@@ -33,6 +33,7 @@ from gate.lab.experiment import (
     ProgressTracker,
     Proportion,
     Row,
+    Section,
     Series,
     Table,
 )
@@ -107,14 +108,26 @@ def run(corpus: Corpus, options: Roth2013Options, progress: ProgressTracker) -> 
         name: score_profile(corpus, BUILT_IN[name]).precise for name in progress(BESIDE, "pairs of the corpus itself")
     }
     return ExperimentReport(
-        tables=[
-            variant_table(list(made), apart, radius),
-            profile_table(list(made), found),
-            error_table(errors),
-            control_table(corpus, controls, list(made), apart, prints, radius),
-            view_table(prints),
+        conclusion=conclusion(list(made), apart, radius, errors),
+        sections=[
+            Section(
+                "Controlled variants, and how many of them are found",
+                [variant_plot(list(made), apart, options.similarity), variant_table(list(made), apart, radius)],
+            ),
+            Section(
+                f"Similarity of the variants by control document (the first {min(LISTED, len(controls))})",
+                [control_table(corpus, controls, list(made), apart, prints, radius)],
+            ),
+            Section(
+                "The gate's own profiles: share of the variants that is called alike",
+                [profile_table(list(made), found)],
+            ),
+            Section("Pairs of the corpus itself that these profiles call alike", [error_table(errors)]),
+            Section(
+                "All pairs of the corpus by the distance of their fingerprints",
+                [view_plot(prints, radius), view_table(prints)],
+            ),
         ],
-        plots=[variant_plot(list(made), apart, options.similarity), view_plot(prints, radius)],
         notes=notes(options.similarity, radius, apart, list(made)),
     )
 
@@ -316,6 +329,21 @@ def view_plot(prints: NDArray[np.uint64], radius: int) -> Plot:
         kind="steps",
         series=[Series(label="pairs of the corpus", x=[float(d) for d in range(BITS + 1)], y=shares)],
         marks={f"similar up to {radius} bits": float(radius)},
+    )
+
+
+def conclusion(made: Sequence[Variant], apart: Distances, radius: int, errors: Mapping[str, Proportion]) -> str:
+    shares = {
+        way: Proportion(int((apart[:, own] <= radius).sum()), apart[:, own].size)
+        for way in (SCATTERED, PASSAGE)
+        if (own := [column for column, variant in enumerate(made) if variant[1] == way])
+    }
+    found = " and ".join(f"{share.share or 0.0:.1%} of those changed by {way}" for way, share in shares.items())
+    wrong = errors[PROFILE.name]
+    return (
+        f"Within {radius} bits SimHash finds every exact duplicate and {found}. The price of so wide a radius: of the "
+        f"{wrong.total:,} pairs of the corpus itself that it calls alike, {wrong.total - wrong.count:,} have less than "
+        "half of their 3-word shingles in common."
     )
 
 

@@ -27,6 +27,7 @@ from gate.lab.experiment import (
     ProgressTracker,
     Proportion,
     Row,
+    Section,
     Series,
     Table,
 )
@@ -103,13 +104,13 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
         cautions=wary.warnings,
         curve=curves["chosen"],
         report=ExperimentReport(
-            tables=[
-                chosen_table(profile),
-                curve_table(curves),
-                tried_table(fit, goal),
+            conclusion=" ".join(reasons),
+            sections=[
+                Section("The chosen profile", [chosen_table(profile)]),
+                Section("Recall by resemblance", [curve_plot(curves, goal), curve_table(curves)]),
+                Section("What the profiles take that reach it", [price_plot(fit, best, goal), tried_table(fit, goal)]),
             ],
-            plots=[curve_plot(curves, goal), price_plot(fit, best, goal)],
-            notes=[*reasons, *(f"Beware: {warning}." for warning in wary.warnings)],
+            notes=[f"Beware: {warning}." for warning in wary.warnings],
         ),
     )
 

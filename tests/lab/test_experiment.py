@@ -15,7 +15,7 @@ def test_an_experiment_that_needs_labels_says_how_to_give_them() -> None:
         title="t",
         paper="-",
         repeats="r",
-        run=lambda c, o, p: ExperimentReport(tables=[]),
+        run=lambda c, o, p: ExperimentReport(conclusion="", sections=[]),
         needs_labels=True,
     )
     with pytest.raises(ConfigError, match="labels: known compares with known truth, and two has none"):

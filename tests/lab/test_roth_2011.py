@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gate.errors import ConfigError
+from gate.lab import roth_2011_paper as paper
 from gate.lab.experiment import no_progress
-from gate.lab.roth_2011 import EXPERIMENT, Roth2011Options, draw_works, run, with_works
+from gate.lab.roth_2011 import EXPERIMENT, Roth2011Options, draw_works, name_as_paper, run, with_works
 from gate.lab.roth_2011_scores import (
     zones_of,
 )
@@ -38,6 +39,17 @@ def test_whole_works_are_drawn_of_a_large_corpus() -> None:
     some = draw_works(many, 14, np.random.default_rng(1))
     assert len(some) == 12
     assert zones_of(some).sum() == 3 * 16
+
+
+def test_files_with_the_papers_names_are_its_corpus() -> None:
+    names = [name for zone in paper.ZONES.values() for name in zone]
+    files = [f"{name}.txt".replace("(copy)", " (copy)") for name in (*names, "Gettysburg")]
+    known = name_as_paper(Corpus("folder", files, ["text"] * len(files)))
+    assert list(known.ids) == [*names, "Gettysburg"]
+    assert known.clusters["usDOI-1"] == known.clusters["usDOI"] == "Declaration of Independence"
+    assert zones_of(known).sum() == 16 + 16 + 9 + 1
+    other = Corpus("folder", files[1:], ["text"] * len(files[1:]))
+    assert name_as_paper(other) is other
 
 
 def test_runs_without_a_window_are_refused_before_any_work() -> None:

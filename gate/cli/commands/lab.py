@@ -10,7 +10,7 @@ _HOME = "gate.cli.lab:experiment_command"
 
 COMMANDS = {
     "quality": (_HOME, "Recall, precision and cost of profiles, beside other libraries"),
-    "roth-2011": (_HOME, "Roth 2011, Tables 6 to 24 and Figure 3"),
+    "roth-2011": (_HOME, "Roth 2011, Tables 1 and 6 to 24, Figure 3"),
     "roth-2013": (_HOME, "Roth 2013, Table 20"),
     "bergillos": (_HOME, "Bergillos et al. 2018, Figures 2, 3 and 4"),
     "azgomi": (_HOME, "Azgomi et al. 2014, Table 1"),
