@@ -23,6 +23,8 @@ from gate.cli.session import index_name, load, open_gate, open_index, verdict_li
 from gate.cli.text_argument import STDIN, read_text_argument
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
+from gate.core.method_parameters import SimilarityIndex
+from gate.core.profile import Profile
 from gate.errors import BadDocument, ConfigError, UnknownDocument
 from gate.model import CheckIn, Match, Relation
 from gate.pipeline import batches
@@ -108,13 +110,14 @@ def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] |
     settings = load(options)
     with open_index(settings) as gate:
         matches = _find_similar(gate, what, kind, threshold, settings)
+        numbers = None if options.json else _numbers(gate, matches, settings.profile)
     if options.json:
         for match in matches:
             emit(match)
         return
     out = tables.console()
     if matches:
-        show.matches(out, matches)
+        show.matches(out, matches, numbers)
     else:
         out.print(Text(f"Nothing in the index is like {printable(what)}."))
         if settings.profile.index == "originals":
@@ -131,6 +134,15 @@ def _find_similar(gate: Gate, what: str, kind: str | None, threshold: float | No
                 raise ConfigError(f"{what}: not known to {index_name(settings)}; {remedy}") from None
     text = read_text_argument(what, max_chars=settings.limits.max_document_chars)
     return gate.find_similar(text=text, threshold=threshold)
+
+
+def _numbers(gate: Gate, matches: list[Match], profile: Profile) -> dict[str, str] | None:
+    """The similarity index of each match, under a profile that has them."""
+    if not isinstance(profile.method, SimilarityIndex):
+        return None
+    ids = [match.document_id for match in matches]
+    known = zip(ids, gate.explain(ids), strict=True)
+    return {name: show.similarity_index(verdicts[-1].fingerprint) for name, verdicts in known if verdicts}
 
 
 def explain(document_id: str, *, options: Options) -> None:
@@ -151,9 +163,7 @@ def explain(document_id: str, *, options: Options) -> None:
             tables.print_indented(out, sentence)
         if verdict.matches:
             show.matches(out, verdict.matches)
-        tables.print_indented(
-            out, f"Fingerprint {verdict.fingerprint or tables.NOTHING}, content {verdict.content_id}.", style="dim"
-        )
+        tables.print_indented(out, show.fingerprint_line(verdict, settings.profile), style="dim")
 
 
 def _unknown(document_id: str, settings: Settings) -> ConfigError:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gate.archive.files import Link
+from gate.cli import tables
 from gate.cli.common import printable
 from gate.cli.numbers import counted, number
 from gate.cli.tables import StreamedTable, cell, gap, table
@@ -90,10 +91,10 @@ def link_row(link: Link) -> tuple[Text, ...]:
     return cell(link.document_id), Text("link", style="dim"), cell(link.target), fraction(None), bits(None)
 
 
-def matches(out: Console, best_first: Sequence[Match]) -> None:
-    rows = table(
-        out, "document", "relation", "resemblance", "contained", "bits", right=("resemblance", "contained", "bits")
-    )
+def matches(out: Console, best_first: Sequence[Match], numbers: Mapping[str, str] | None = None) -> None:
+    """A table of matches; with the similarity indexes of documents, where there are some."""
+    right = ("resemblance", "contained", "bits", *(["similarity index"] if numbers else []))
+    rows = table(out, "document", "relation", *right, right=right)
     for match in best_first:
         rows.add_row(
             cell(versioned(match.document_id, match.version)),
@@ -101,6 +102,7 @@ def matches(out: Console, best_first: Sequence[Match]) -> None:
             fraction(match.resemblance),
             fraction(match.containment),
             bits(match.distance),
+            *([cell(numbers.get(match.document_id))] if numbers else []),
         )
     out.print(rows)
 
@@ -140,6 +142,20 @@ def _compared(verdict: Verdict) -> list[str]:
         more = " or more" if Degraded.MATCHES_CAPPED in verdict.degraded else ""
         outcome = f"{number(alike)}{more} {'was' if alike == 1 and not more else 'were'} alike"
     return [f"It was compared with {compared}; {outcome}."]
+
+
+def similarity_index(fingerprint: str | None) -> str:
+    """A fingerprint that is the number of Roth 2011, which has a sign."""
+    if fingerprint is None:
+        return tables.NOTHING
+    value = int(fingerprint, 16)
+    return f"{value - (1 << 64) if value >> 63 else value:,}"
+
+
+def fingerprint_line(verdict: Verdict, profile: Profile) -> str:
+    if isinstance(profile.method, SimilarityIndex) and profile.ref == verdict.profile:
+        return f"Similarity index {similarity_index(verdict.fingerprint)}, content {verdict.content_id}."
+    return f"Fingerprint {verdict.fingerprint or tables.NOTHING}, content {verdict.content_id}."
 
 
 def resemblance_of(profile: Profile) -> str:

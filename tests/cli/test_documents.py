@@ -151,6 +151,22 @@ def test_an_explanation_for_a_program_is_the_verdict(index: Path) -> None:
     assert verdict["group"] == "a.txt"
 
 
+def test_a_similarity_index_is_shown_as_a_number(tmp_path: Path) -> None:
+    for name, text in (("a", "one two three four " * 30), ("b", "one two three four " * 29)):
+        (tmp_path / f"{name}.txt").write_text(text)
+    profile = tmp_path / "sums.toml"
+    profile.write_text('base = "roth-2011"\nname = "sums"\ngram = 2\nsi_method = 1\nindex = "all"\nresemblance = 0.5\n')
+    kept = ("--profile", str(profile), "--index", str(tmp_path / "numbers.gate"))
+    checked = gate("check", tmp_path / "a.txt", tmp_path / "b.txt", "--json", *kept).stdout.splitlines()
+    numbers = {one["document_id"]: int(one["fingerprint"], 16) for one in map(json.loads, checked)}
+    signed = {name: f"{value - 2**64 if value >> 63 else value:,}" for name, value in numbers.items()}
+    a, b = (next(name for name in numbers if name.endswith(suffix)) for suffix in ("a.txt", "b.txt"))
+    assert f"Similarity index {signed[b]}, content" in gate("explain", b, *kept).stdout
+    found = gate("similar", b, *kept).stdout
+    assert "similarity index" in found
+    assert signed[a] in found
+
+
 def test_a_deleted_document_is_unknown_and_a_second_delete_is_no_error(index: Path) -> None:
     assert gate("delete", "a.txt", "--index", index).stdout == "a.txt: deleted\n"
     again = gate("delete", "a.txt", "b.txt", "--index", index, "--json")
