@@ -14,7 +14,9 @@ from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
+from gate.metrics import WorkerMetrics
 from gate.pipeline import Signer
+from gate.stream.group_index import GroupIndex, OpenedIndex
 from gate.stream.processor import BatchProcessor
 from gate.stream.worker import Worker
 from gate.supervisor import WorkerContext, run
@@ -52,17 +54,10 @@ async def work(settings: Settings, context: WorkerContext) -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell sets SIGINT for a command in the background
             asyncio.get_running_loop().add_signal_handler(number, _stop, stop, number)
 
+    index = GroupIndex(partial(_open_index, settings, context.metrics), group=settings.kafka.group)
     processor = BatchProcessor(
         Signer(settings.profile, secret=settings.secret.value, limits=settings.limits),
-        partial(
-            Gate,
-            settings.profile,
-            index=None if settings.index == MEMORY else settings.index,
-            secret=settings.secret.value,
-            limits=settings.limits,
-            redis=settings.redis,
-            observer=context.metrics,
-        ),
+        index.open,
         limits=settings.limits,
         topics=settings.kafka.topics,
         on_index_unavailable=settings.worker.on_index_unavailable,
@@ -74,11 +69,29 @@ async def work(settings: Settings, context: WorkerContext) -> None:
         settings.kafka,
         settings.worker,
         processor,
+        index,
         limits=settings.limits,
         metrics=context.metrics,
         readiness=context.readiness,
     )
     await worker.run(stop)
+
+
+def _open_index(settings: Settings, metrics: WorkerMetrics, *, create: bool) -> OpenedIndex:
+    gate = Gate(
+        settings.profile,
+        index=None if settings.index == MEMORY else settings.index,
+        secret=settings.secret.value,
+        limits=settings.limits,
+        redis=settings.redis,
+        observer=metrics,
+        create=create,
+    )
+    try:
+        return OpenedIndex(gate, gate.identity, gate.with_store(lambda store: store.replaced()))
+    except BaseException:
+        gate.close()
+        raise
 
 
 def _stop(stop: asyncio.Event, number: int) -> None:

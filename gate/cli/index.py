@@ -23,7 +23,7 @@ from gate.index.tools.findings import HARMLESS, Fault, Note, Report
 from gate.stream.jsonl import LineFile
 
 MEANINGS: dict[Fault | Note, str] = {
-    Fault.MISSING_SHARD: "shards that are gone, with everything in them; `gate index rebuild` fills them again",
+    Fault.MISSING_SHARD: "shards that are gone, with all they held; `gate index rebuild --recover` fills them again",
     Fault.UNFINISHED: "entries whose deletion stopped half-way",
     Fault.BROKEN: "entries whose signature is not whole",
     Fault.UNLISTED: "entries that are missing from some of their buckets",
@@ -128,7 +128,7 @@ def _print(report: Report, *, fix: bool) -> None:
             tables.print_indented(out, f"{MEANINGS[note]}: {number(report.notes[note])}")
     if report.found[Fault.MISSING_SHARD]:
         line = (
-            "The index is incomplete, so nothing else was checked: fill it again with gate index rebuild --from-topic."
+            "The index is incomplete, so nothing else was checked. Fill it: gate index rebuild --from-topic --recover"
         )
         out.print(Text(line, style="bold"))
         return

@@ -18,6 +18,7 @@ from gate.api import Gate
 from gate.cli.common import SOME_FAILED, Options, set_resume_hint
 from gate.cli.kafka import require_kafka
 from gate.cli.progress import ProblemLog, progress
+from gate.cli.recovery import read_identities, recover_index, replace_identities
 from gate.cli.run import DEAD_LETTERED, FileProcessor, InputFiles
 from gate.cli.session import load, open_empty, open_gate
 from gate.config.index import MEMORY
@@ -40,6 +41,7 @@ def rebuild(
     from_topic: bool,
     kafka: str | None,
     resume: bool,
+    recover: bool,
     dead_letters: Path | None,
     content_root: Path | None,
     id_field: str | None,
@@ -49,6 +51,7 @@ def rebuild(
 ) -> None:
     """Fill an empty index from files of check-ins or verdicts, or from topics."""
     settings = load(options, dead_letters=dead_letters, content_root=content_root, kafka_brokers=kafka)
+    worked_on = read_identities(settings)  # before any work: the brokers may not answer
     if from_topic == bool(inputs):
         raise click.UsageError("give FILES, or --from-topic")
     verdict_files = [path for path in inputs if _holds_verdicts(path)]
@@ -56,8 +59,10 @@ def rebuild(
         with open_gate(settings, index=MEMORY) as trial:
             trial.signer.from_verdicts([])  # a profile that needs more than verdicts hold is refused before any work
     with ExitStack() as stack:
-        gate = stack.enter_context(open_empty(settings, resume=resume))
-        set_resume_hint("what was read is in the index; continue with", option="--resume")
+        if recover:
+            recover_index(settings)
+        gate = stack.enter_context(open_empty(settings, resume=resume or recover))
+        set_resume_hint("what was read is in the index; continue with", option="--recover" if recover else "--resume")
         letters = stack.enter_context(LineFile(settings.dead_letters, append=True)) if settings.dead_letters else None
         devnull = stack.enter_context(LineFile(Path(os.devnull)))
         bar = progress(quiet=options.json)
@@ -78,6 +83,7 @@ def rebuild(
             )
             _follow(read_bytes, bytes_before, processor, bar, task)
             bytes_before += path.stat().st_size
+        replace_identities(gate, worked_on)
     processor.summarise()
     if processor.counts[DEAD_LETTERED] or processor.counts[OTHERWISE]:
         sys.exit(SOME_FAILED)

@@ -45,6 +45,7 @@ def run(
     redis: str | None,
     workers: int | None,
     http_port: int | None,
+    new_index: bool,
     options: Options,
 ) -> None:
     """Judge files of events; or, with brokers, work on topics until stopped."""
@@ -56,9 +57,9 @@ def run(
     if settings.kafka is not None and not inputs:
         if names != OWN_NAMES:
             raise ConfigError("--id-field, --text-field: are for files; a record has the fields of a check-in")
-        _serve(settings, output)
-    if kafka_brokers is not None or workers is not None or http_port is not None:
-        raise ConfigError("--kafka, --workers, --http-port: are for topics; leave out the FILES, or these")
+        _serve(settings, output, new_index=new_index)
+    if kafka_brokers is not None or workers is not None or http_port is not None or new_index:
+        raise ConfigError("--kafka, --workers, --http-port, --new-index: are for topics; leave out the FILES, or these")
     _keep_apart(inputs, output, settings)
     _run_files(
         InputFiles(inputs or (Path(jsonl.STDIN),), settings, names),
@@ -110,11 +111,15 @@ def _run_files(
         sys.exit(SOME_FAILED)
 
 
-def _serve(settings: Settings, output: Path | None) -> NoReturn:
-    from gate.worker_main import serve  # the clients of Kafka take time to import, and few commands need them
+def _serve(settings: Settings, output: Path | None, *, new_index: bool) -> NoReturn:
+    from gate.cli.recovery import accept_index
+    from gate.worker_main import check, serve  # the clients of Kafka take time to import, and few commands need them
 
     if output is not None or settings.dead_letters is not None:
         raise ConfigError("--output, --dead-letters: with --kafka answers go to topics; leave these out")
+    if new_index:
+        check(settings)
+        accept_index(settings)
     sys.exit(serve(settings))
 
 

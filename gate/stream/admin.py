@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from aiokafka import TopicPartition, errors
+from aiokafka import OffsetAndMetadata, TopicPartition, errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from gate.errors import ConfigError
 from gate.stream.client_calls import retry_call, start_client, stop_client
 from gate.stream.client_options import client_options
+from gate.stream.group_index import decode_metadata
 from gate.stream.settings import KafkaSettings
 
 T = TypeVar("T")
@@ -111,16 +112,35 @@ class Admin:
 
     async def committed_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Where a group resumes; partitions without a committed offset are left out."""
+        committed = await self.committed(group, partitions)
+        return {partition: found.offset for partition, found in committed.items()}
+
+    async def committed(
+        self, group: str, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a group has committed; partitions without a committed offset are left out."""
         requested = list(partitions)
 
-        async def fetch() -> Mapping[TopicPartition, Any]:
-            offsets: Mapping[TopicPartition, Any] = await self._client.list_consumer_group_offsets(
+        async def fetch() -> Mapping[TopicPartition, OffsetAndMetadata]:
+            found: Mapping[TopicPartition, OffsetAndMetadata] = await self._client.list_consumer_group_offsets(
                 group, partitions=requested
             )
-            return offsets
+            if found.keys() < set(requested):  # the library does not look at the error of the response as a whole
+                raise errors.GroupLoadInProgressError(group)
+            return found
 
-        offsets = await self._retry(fetch)
-        return {partition: committed.offset for partition, committed in offsets.items() if committed.offset >= 0}
+        found = await self._retry(fetch) if requested else {}
+        return {partition: committed for partition, committed in found.items() if committed.offset >= 0}
+
+    async def committed_identities(self, group: str, topics: Sequence[str]) -> frozenset[str]:
+        """Of the indexes under which a group has committed offsets of these topics."""
+        partitions = [
+            TopicPartition(topic, number)
+            for topic, info in (await self.describe_topics(topics)).items()
+            for number in range(info.partitions)
+        ]
+        committed = await self.committed(group, partitions)
+        return frozenset().union(*(decode_metadata(found.metadata) for found in committed.values()))
 
     async def _retry(self, call: Callable[[], Awaitable[T]]) -> T:
         return await retry_call(self._kafka, call)

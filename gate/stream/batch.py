@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from aiokafka import TopicPartition
 
+from gate.errors import Unavailable
 from gate.model import Verdict
 from gate.pipeline import Deletes, SignedBatch, chunked
 from gate.stream.records import OutgoingRecord, Record, size_bytes
@@ -88,7 +89,7 @@ class Judged:
     """A batch with its answers, in the order of its slices."""
 
     answers: tuple[PartitionAnswers, ...]
-    checked: bool  # False: documents passed, or deletes were rejected, because the index was unavailable
+    error: Unavailable | None = None  # why documents passed unchecked, or deletes were rejected; None: all were checked
 
     @property
     def slices(self) -> tuple[PartitionSlice, ...]:

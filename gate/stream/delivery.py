@@ -160,7 +160,8 @@ class AtLeastOnce:
             started = asyncio.get_running_loop().time()
             try:
                 if offsets:
-                    await with_timeout(self._sender.consumer.commit(offsets), self._sender.call_timeout_seconds)
+                    commit = self._sender.consumer.commit(self._sender.with_metadata(offsets))
+                    await with_timeout(commit, self._sender.call_timeout_seconds)
             except Exception as exc:  # noqa: BLE001 - sorted as above
                 await self._commit_again(exc, offsets, backoff)
             else:
@@ -316,7 +317,7 @@ class ExactlyOnce:
                 await send(sender, producer, current)
                 self._tracker.require_next(current)
                 sent = loop.time()
-                offsets = {state.partition: current[-1].slice.next_offset}
+                offsets = sender.with_metadata({state.partition: current[-1].slice.next_offset})
                 await with_timeout(producer.send_offsets_to_transaction(offsets, sender.kafka.group), seconds)
                 await with_timeout(producer.commit_transaction(), seconds)
                 sender.metrics.record_stage("produce", sent - started)

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
-from gate.errors import BadDocument, Unavailable
+from gate.errors import BadDocument, IndexLost, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import Verdict
@@ -35,6 +35,7 @@ from gate.stream.settings import TRACE_HEADER_BYTES, OnIndexUnavailable, Topics
 from gate.wire import CheckInEvent, DecodedMessage, RejectedMessage
 
 INDEX_UNAVAILABLE: Final = "index_unavailable"  # why a delete is dead-lettered where documents pass unchecked
+T = TypeVar("T")
 
 
 class Judge(Protocol):
@@ -55,7 +56,7 @@ class _Progress:
     steps: int = 0
     verdicts: dict[int, Verdict] = field(default_factory=dict)  # by position in the batch
     rejected: dict[int, RejectedMessage] = field(default_factory=dict)  # deletes that were not carried out
-    checked: bool = True
+    error: Unavailable | None = None  # why documents passed unchecked, if any did
 
 
 class BatchProcessor:
@@ -96,6 +97,13 @@ class BatchProcessor:
         if self._judge is None:
             self._judge = self._open_judge()
         return self._judge
+
+    def _call(self, work: Callable[[Judge], T]) -> T:
+        try:
+            return work(self._opened_judge())
+        except IndexLost:
+            self.close()  # the next attempt opens the index that replaces it, once there is one
+            raise
 
     def close(self) -> None:
         if self._judge is not None:
@@ -139,42 +147,47 @@ class BatchProcessor:
         """Carry out the steps in order, and make the answers.
 
         Unavailable: the index does not answer; call it again with the same batch. Steps that are carried out are not
-        repeated then: a check-in before a delete of its document would enter the index a second time.
+        repeated then: a check-in before a delete of its document would enter the index a second time. They are where
+        the index was lost, since what they did is lost with it.
         """
         started = time.perf_counter()
         progress = self._progress
         if progress is None or progress.prepared is not prepared:
             progress = self._progress = _Progress(prepared)
-        for step in prepared.steps[progress.steps :]:
-            if isinstance(step, SignedCheckIns):
-                self._check_in(step, progress)
-            else:
-                self._delete(step, progress)
-            progress.steps += 1
+        try:
+            for step in prepared.steps[progress.steps :]:
+                if isinstance(step, SignedCheckIns):
+                    self._check_in(step, progress)
+                else:
+                    self._delete(step, progress)
+                progress.steps += 1
+        except IndexLost:
+            self._progress = None
+            raise
         self._progress = None
         answers = [self._answer(prepared, partition_slice, progress) for partition_slice in prepared.polled.slices]
         self._metrics.record_stage("claim", time.perf_counter() - started)
-        return Judged(answers=tuple(answers), checked=progress.checked)
+        return Judged(answers=tuple(answers), error=progress.error)
 
     def _check_in(self, step: SignedCheckIns, progress: _Progress) -> None:
         try:
-            verdicts = self._opened_judge().check_in_signed(step.signed)
-        except Unavailable:
+            verdicts = self._call(lambda judge: judge.check_in_signed(step.signed))
+        except Unavailable as exc:
             if not self._pass_unchecked:
                 raise
             verdicts = self._signer.unchecked(step.signed)
-            progress.checked = False
+            progress.error = exc
         progress.verdicts.update(zip(step.positions, verdicts, strict=True))
 
     def _delete(self, step: Deletes, progress: _Progress) -> None:
         try:
-            known = sum(self._opened_judge().delete(step.document_ids))
-        except Unavailable:
+            known = sum(self._call(lambda judge: judge.delete(step.document_ids)))
+        except Unavailable as exc:
             if not self._pass_unchecked:
                 raise
             for position in step.positions:
                 progress.rejected[position] = _reject_delete(progress.prepared.polled.records[position])
-            progress.checked = False
+            progress.error = exc
             return
         self._metrics.record_deletes(known, len(step.document_ids) - known)
 

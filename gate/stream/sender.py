@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, OffsetAndMetadata, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 
 from gate.metrics import WorkerMetrics
@@ -51,12 +51,14 @@ class Sender:
         metrics: WorkerMetrics,
         broker: Outage,
         *,
+        metadata: Callable[[], str] = str,
         make_producer: Callable[..., Any] = AIOKafkaProducer,
     ) -> None:
         self.kafka = kafka
         self.consumer = consumer
         self.tracker = tracker
         self.metrics = metrics
+        self._metadata = metadata
         self.broker = broker
         self._make_producer = make_producer
         self._max_bytes: dict[str, int] = {}  # of a batch, for topics that have refused a larger one
@@ -66,6 +68,11 @@ class Sender:
     def call_timeout_seconds(self) -> float:
         """For one call: the library limits most of them to the request timeout, and a few not at all."""
         return 2 * self.kafka.request_timeout_seconds
+
+    def with_metadata(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Offsets to commit, with the identity of the index that everything before them was judged by."""
+        metadata = self._metadata()
+        return {partition: OffsetAndMetadata(offset, metadata) for partition, offset in offsets.items()}
 
     # Producers
 

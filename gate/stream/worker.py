@@ -20,15 +20,17 @@ from typing import Any, TypeVar
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
 from gate.backoff import Backoff
-from gate.errors import ConfigError, GateError, Unavailable
+from gate.errors import ConfigError, GateError, IndexLost, Unavailable
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
 from gate.stream import decompression
+from gate.stream.admin import open_admin
 from gate.stream.batch import Judged, Polled, PolledRecords, Prepared, cut_polled
 from gate.stream.client_calls import retry_call, start_client, stop_client, with_timeout
 from gate.stream.client_options import consumer_options
 from gate.stream.delivery import AtLeastOnce, Delivery, ExactlyOnce
+from gate.stream.group_index import GroupIndex
 from gate.stream.kafka_errors import Action, action_for, error_name, translate_error
 from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
@@ -56,6 +58,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         kafka: KafkaSettings,
         settings: WorkerSettings,
         processor: BatchProcessor,
+        index: GroupIndex,
         *,
         limits: Limits,
         metrics: WorkerMetrics,
@@ -64,6 +67,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._kafka = kafka
         self._settings = settings
         self._processor = processor
+        self._group_index = index
         self._limits = limits
         self._metrics = metrics
         self._readiness = readiness
@@ -83,9 +87,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         """Work until `stop` is set, then finish the batches in flight, within bounds. ConfigError: it cannot start."""
         stopping = asyncio.ensure_future(stop.wait())
         try:
+            await self._unless_stopped(stopping, self._expect_index())
             await self._unless_stopped(stopping, self._open_index())
             await self._unless_stopped(stopping, self._join())
-            self._metrics.log_started(group=self._kafka.group, delivery=self._settings.delivery)
+            self._metrics.log_started(
+                group=self._kafka.group, delivery=self._settings.delivery, index=self._group_index.identity
+            )
             async with asyncio.TaskGroup() as tasks:
                 stages = (
                     self._poll(stop),
@@ -134,13 +141,37 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     # 1 Join: the index first, so that no partition is assigned to a worker that cannot judge
 
+    async def _expect_index(self) -> None:
+        """Learn under which index the group has committed: only that one may be opened, or one that replaces it."""
+        backoff = Backoff()
+        while True:
+            try:
+                await self._read_committed()
+            except Unavailable as exc:
+                self._broker.failed(exc.code, str(exc))
+                await asyncio.sleep(backoff.next_seconds())
+            else:
+                self._broker.recovered()
+                return
+
+    async def _read_committed(self) -> None:
+        async with open_admin(self._kafka) as admin:
+            identities = await admin.committed_identities(self._kafka.group, self._kafka.topics.check_ins)
+        self._group_index.expect(identities)
+
+    async def _index_failed(self, error: Unavailable) -> None:
+        self._index.failed(error.code, str(error))
+        if isinstance(error, IndexLost):
+            with suppress(Unavailable):  # meanwhile another worker may have gone on to an index that replaces it
+                await self._read_committed()
+
     async def _open_index(self) -> None:
         backoff = Backoff()
         while True:
             try:
                 await self._in_thread(self._judge_thread, self._processor.open)
             except Unavailable as exc:
-                self._index.failed(exc.code, str(exc))
+                await self._index_failed(exc)
                 await asyncio.sleep(backoff.next_seconds())
             else:
                 self._index.recovered()
@@ -168,7 +199,9 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._positions = ConsumerPositions(
             self._kafka, consumer, self._tracker, self._metrics, on_lost_records=self._settings.on_lost_records
         )
-        sender = Sender(self._kafka, consumer, self._tracker, self._metrics, self._broker)
+        sender = Sender(
+            self._kafka, consumer, self._tracker, self._metrics, self._broker, metadata=self._group_index.metadata
+        )
         self._delivery = ExactlyOnce(sender) if self._settings.delivery == "exactly_once" else AtLeastOnce(sender)
         consumer.subscribe(list(self._kafka.topics.check_ins), listener=self)
 
@@ -287,7 +320,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             while self._tracker.drop_stale(prepared.polled.slices):
                 judged = await self._judge_once(prepared)
                 if judged is not None:
-                    if judged.checked:
+                    if judged.error is None:
                         backoff.reset()
                     await self.delivery.put(judged)
                     break
@@ -298,12 +331,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         try:
             judged = await self._in_thread(self._judge_thread, partial(self._processor.judge, prepared))
         except Unavailable as exc:
-            self._index.failed(exc.code, str(exc))
+            await self._index_failed(exc)
             return None
-        if judged.checked:
+        if judged.error is None:
             self._index.recovered()
         else:
-            self._index.failed("unchecked")
+            await self._index_failed(judged.error)
         return judged
 
     async def _report_lag(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from typing import Any
 
-from aiokafka import TopicPartition, errors
+from aiokafka import OffsetAndMetadata, TopicPartition, errors
 
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
@@ -29,11 +29,13 @@ class FakeConsumer:
         self.offsets: dict[TopicPartition, int] = {}
         self.seeks: list[tuple[TopicPartition, int]] = []
         self.commit_failures: list[BaseException] = []
+        self.metadata: dict[TopicPartition, str] = {}
 
-    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+    async def commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
         if self.commit_failures:
             raise self.commit_failures.pop(0)
-        self.offsets |= offsets
+        self.offsets |= {partition: committed.offset for partition, committed in offsets.items()}
+        self.metadata |= {partition: committed.metadata for partition, committed in offsets.items()}
 
     async def committed(self, partition: TopicPartition) -> int | None:
         return self.offsets.get(partition)
@@ -83,7 +85,7 @@ class FakeProducer:
         self.options = options
         self.stopped = False
         self.uncommitted: list[bytes] = []
-        self.uncommitted_offsets: dict[TopicPartition, int] = {}
+        self.uncommitted_offsets: dict[TopicPartition, OffsetAndMetadata] = {}
 
     async def start(self) -> None:
         self.broker.fail_if_due("start")
@@ -117,14 +119,14 @@ class FakeProducer:
         self.broker.fail_if_due("begin_transaction")
         self.uncommitted, self.uncommitted_offsets = [], {}
 
-    async def send_offsets_to_transaction(self, offsets: dict[TopicPartition, int], group: str) -> None:
+    async def send_offsets_to_transaction(self, offsets: dict[TopicPartition, OffsetAndMetadata], group: str) -> None:
         self.broker.fail_if_due("send_offsets_to_transaction")
         self.uncommitted_offsets |= offsets
 
     async def commit_transaction(self) -> None:
         self.broker.fail_if_due("commit_transaction")
         self.broker.records += self.uncommitted
-        self.broker.consumer.offsets |= self.uncommitted_offsets
+        await self.broker.consumer.commit(self.uncommitted_offsets)
         self.broker.fail_if_due("answer_of_commit")
 
 
@@ -143,6 +145,7 @@ class SenderHarness:
             self.tracker,
             self.metrics,
             Outage("broker", self.metrics, self.readiness),
+            metadata=lambda: "gate-index=1a",
             make_producer=self.broker.make_producer,
         )
         self.tracker.assign([PARTITION], paused=paused)
@@ -201,6 +204,6 @@ class DeliveryHarness(SenderHarness):
                 if not state.paused and (state.resume_offset is None or state.resume_offset <= first):
                     state.resume_offset = first
                     answers = self.answer(first, count, long=self._long)
-                    await self.delivery.put(Judged(answers=(answers,), checked=True))
+                    await self.delivery.put(Judged(answers=(answers,)))
                 await asyncio.sleep(0.001)
             await self.delivery.wait_committed(5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gate.api import Gate
-from gate.errors import Unavailable
+from gate.errors import IndexLost, Unavailable
 from gate.model import Verdict
 from gate.pipeline import SignedBatch
 
@@ -30,3 +30,10 @@ class FlakyGate(Gate):
         self.calls += 1
         if self.calls in self.failing_calls:
             raise Unavailable("the index is unavailable")
+
+
+class LosingGate(FlakyGate):
+    """Loses its index before the first delete."""
+
+    def delete(self, document_ids: Iterable[str]) -> list[bool]:
+        raise IndexLost("the index is gone")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, OffsetAndMetadata, TopicPartition
 from aiokafka.admin import NewTopic
 
 from gate.errors import ConfigError, Unavailable
@@ -68,6 +68,23 @@ async def test_only_partitions_with_a_committed_offset_are_returned(
         consumer.assign(partitions)
         await consumer.commit({partitions[1]: 17})
     assert await admin.committed_offsets(group, partitions) == {partitions[1]: 17}
+
+
+async def test_the_identities_in_the_metadata_of_all_partitions_are_read(
+    admin: Admin, kafka: KafkaServer, topic_factory: TopicFactory
+) -> None:
+    topics = [topic_factory.create(partitions=3), topic_factory.create()]
+    group = topic_factory.group()
+    assert await admin.committed_identities(group, [*topics, "nowhere"]) == frozenset()
+    committed = [
+        (TopicPartition(topics[0], 0), "gate-index=1a"),
+        (TopicPartition(topics[0], 2), "of another program"),
+        (TopicPartition(topics[1], 0), "gate-index=2b,3c"),
+    ]
+    async with AIOKafkaConsumer(bootstrap_servers=kafka.brokers, group_id=group, enable_auto_commit=False) as consumer:
+        consumer.assign([partition for partition, _ in committed])
+        await consumer.commit({partition: OffsetAndMetadata(7, metadata) for partition, metadata in committed})
+    assert await admin.committed_identities(group, topics) == {"1a", "2b", "3c"}
 
 
 async def test_a_broker_that_does_not_listen_is_unavailable() -> None:

@@ -77,6 +77,13 @@ async def test_only_the_record_whose_answer_is_too_large_by_itself_gets_a_smalle
 
 
 @both_guarantees
+async def test_every_committed_offset_names_the_index(guarantee: Guarantee) -> None:
+    harness = DeliveryHarness(guarantee)
+    await harness.run()
+    assert harness.broker.consumer.metadata == {PARTITION: "gate-index=1a"}
+
+
+@both_guarantees
 async def test_a_refused_answer_is_no_outage_of_the_broker(guarantee: Guarantee) -> None:
     harness = DeliveryHarness(guarantee, records=1, long=0)
     harness.broker.max_batch_bytes = 20

@@ -12,7 +12,7 @@ from aiokafka import TopicPartition
 
 from gate.api import Gate
 from gate.core.builtin_profiles import BUILT_IN
-from gate.errors import ConfigError, Unavailable
+from gate.errors import ConfigError, IndexLost, Unavailable, UsageError
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn
@@ -22,7 +22,7 @@ from gate.stream.partitions import PartitionTracker
 from gate.stream.processor import BatchProcessor, Judge
 from gate.stream.settings import Topics
 from tests.stream.fake_records import PARTITION, TEXT, check_in_records, polled_batch
-from tests.stream.flaky_gate import FlakyGate
+from tests.stream.flaky_gate import FlakyGate, LosingGate
 
 Policy = Literal["wait", "pass_unchecked"]
 
@@ -103,7 +103,20 @@ def test_steps_before_the_one_that_failed_are_not_repeated_by_the_retry() -> Non
     judged = processor.judge(prepared)
     assert answers_in(judged) == [("v", "a new"), ("v", "b new")]
     assert gate.checked_in == 2
-    assert judged.checked
+    assert judged.error is None
+
+
+def test_a_batch_is_judged_again_from_its_beginning_by_the_index_that_replaces_a_lost_one() -> None:
+    gates = [LosingGate(), FlakyGate()]
+    opened = iter(gates)
+    processor = processor_on(lambda: next(opened))
+    prepared = processor.prepare(polled_batch("a", None, "b"))
+    with pytest.raises(IndexLost):
+        processor.judge(prepared)
+    assert answers_in(processor.judge(prepared)) == [("v", "a new"), ("v", "b new")]
+    assert [gate.checked_in for gate in gates] == [1, 2]
+    with pytest.raises(UsageError):  # it was closed
+        gates[0].info()
 
 
 def test_a_batch_that_follows_one_that_was_given_up_starts_at_its_own_first_step() -> None:
@@ -131,7 +144,7 @@ def test_with_pass_unchecked_documents_pass_and_deletes_are_dead_lettered_while_
     processor = processor_on(lambda: gate, "pass_unchecked")
     judged = processor.judge(processor.prepare(polled_batch("a", None, "b")))
     assert answers_in(judged) == [("v", "a new"), ("d", "index_unavailable"), ("v", "b new")]
-    assert not judged.checked
+    assert isinstance(judged.error, Unavailable)
     verdicts = [value for topic, value in outgoing_values(judged) if topic == "v"]
     assert [verdict["degraded"] for verdict in verdicts] == [["unchecked"]] * 2
     [(_, checked)] = outgoing_values(processor.judge(processor.prepare(polled_batch("a"))))

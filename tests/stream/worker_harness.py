@@ -18,6 +18,7 @@ from gate.metrics import WorkerMetrics
 from gate.pipeline import Signer
 from gate.readiness import Readiness
 from gate.stream.admin import open_admin
+from gate.stream.group_index import GroupIndex, OpenedIndex
 from gate.stream.processor import BatchProcessor, Judge
 from gate.stream.settings import KafkaSettings, Topics, WorkerSettings
 from gate.stream.worker import Worker
@@ -62,9 +63,10 @@ class WorkerHarness:
         self.readiness = Readiness(changed)
         self.metrics = WorkerMetrics()
         limits = Limits(batch_documents=2)
+        index = GroupIndex(lambda create: OpenedIndex(open_judge(), "", frozenset()), group=kafka.group)
         processor = BatchProcessor(
             Signer(BUILT_IN["standard"], limits=limits),
-            open_judge,
+            index.open,
             limits=limits,
             topics=kafka.topics,
             on_index_unavailable="wait",
@@ -75,6 +77,7 @@ class WorkerHarness:
             kafka,
             WorkerSettings(drain_seconds=SECONDS, **settings),
             processor,
+            index,
             limits=limits,
             metrics=self.metrics,
             readiness=self.readiness,

@@ -123,7 +123,9 @@ class GateOnKafka:
         )
         return cls(topic_factory.brokers, topics, topic_factory.group(), folder, index)
 
-    def start(self, *, wait: bool = True, workers: int = 1, **settings: object) -> GateProcess:
+    def start(
+        self, *, wait: bool = True, workers: int = 1, options: Sequence[str] = (), **settings: object
+    ) -> GateProcess:
         """Start another process of the gate. Settings by name, as in `delivery="exactly_once"`."""
         topics = self.topics
         given: dict[str, object] = {
@@ -142,7 +144,7 @@ class GateOnKafka:
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / f"worker-{len(self.processes)}.log"
         command = [sys.executable, "-m", "gate", "run", "--kafka", self.brokers, "--index", self.index]
-        command += ["--workers", str(workers), "--http-port", "0"]
+        command += ["--workers", str(workers), "--http-port", "0", *options]
         for key, value in given.items():
             command += ["--set", f"{key}={value}"] if value is not None else []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}

@@ -41,6 +41,11 @@ from gate.cli.common import brokers, common
 @click.option(
     "--http-port", metavar="PORT", type=int, help="With --kafka: serve /healthz, /readyz and /metrics on this port."
 )
+@click.option(
+    "--new-index",
+    is_flag=True,
+    help="With --kafka: accept the index as it is, new or incomplete, in place of the one that the group worked on.",
+)
 @common()
 def run(**arguments: Any) -> None:
     """Judge a stream of events: JSON Lines in, one verdict per line out; or topics of Kafka, until stopped.
@@ -67,6 +72,10 @@ def run(**arguments: Any) -> None:
     verdicts, dead letters and, where topics are named for them, accepted and quarantined documents go to topics.
     `gate topics create` creates them, `gate config` shows the settings (kafka_..., delivery, on_index_unavailable).
     SIGTERM finishes the batches in flight, commits, and ends.
+
+    The group keeps with its offsets which index it has worked on. A gate that finds none, another one, or one that lost
+    a part is not ready and judges nothing: `gate index rebuild --from-topic --recover` fills it again. With --new-index
+    what is gone is given up instead, and copies of those documents pass. Leave the option out of later starts.
     """
     from gate.cli.run import run
 

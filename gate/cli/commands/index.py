@@ -135,6 +135,11 @@ def rotate(**arguments: Any) -> None:
 @click.option("--from-topic", is_flag=True, help="Read the check-ins from their topics, not from files.")
 @brokers
 @click.option("--resume", is_flag=True, help="Continue a rebuild that was interrupted.")
+@click.option(
+    "--recover",
+    is_flag=True,
+    help="Of an index that was lost or lost a part: keep and repair what is left, and fill in the rest.",
+)
 @click.option("--dead-letters", metavar="FILE", type=click.Path(path_type=Path), help="As in gate run.")
 @content_root
 @field_names
@@ -158,6 +163,13 @@ def rebuild(**arguments: Any) -> None:
 
     A topic is read from its beginning to its present end, deletes included, in the order of time over all partitions.
     Start the workers once this is done: at their committed offsets, or at the beginning, which changes nothing.
+
+    \b
+      gate index rebuild --from-topic --recover --kafka localhost:9092 --index redis://localhost:6379/0
+
+    After Redis lost an index or a part of it, that is all there is to do: workers that wait go on by themselves when it
+    is done, since the index then says which one it replaces. It may be repeated. What the topic no longer holds cannot
+    be filled in.
     """
     from gate.cli.rebuild import rebuild
 

@@ -31,9 +31,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gate.errors import ConfigError, NoIndex, Unavailable
+from gate.errors import ConfigError, IndexLost, NoIndex, Unavailable
 from gate.index.redis.client import LibraryClient, translate_errors
-from gate.index.redis.generations import change_view, current_view, index_lost, read_views, require_whole
+from gate.index.redis.generations import REMEDY, change_view, current_view, index_lost, read_views, require_whole
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
 
 IDENTITY_BYTES = 8
@@ -53,6 +53,8 @@ async def open_view(client: LibraryClient, prefix: str, digest: str, url: str, *
                 if not first.creating:
                     require_whole(client, prefixes, stored)
                     return await current_view(client, prefixes, identity=first.identity)
+                if not create:  # or a failover lost everything since then
+                    raise IndexLost(f"{url}: {prefix} is being created: wait for that to end, or {REMEDY}")
                 await _complete(client, prefixes, first)
             elif any(stored):
                 if not await client.get(prefixes[0] + b"v"):  # or it was created while the others were read
@@ -77,7 +79,7 @@ async def recover(client: LibraryClient, prefix: str, digest: str, url: str) -> 
         for view in left:
             _check_meaning(view, prefix, digest, url)
         if all(stored) and len({view.identity for view in left}) == 1 and not left[0].creating:
-            return await open_view(client, prefix, digest, url, create=False)
+            return await open_view(client, prefix, digest, url)
         if not left:
             return await open_view(client, prefix, digest, url)
         latest = max(left, key=lambda view: view.epoch)
@@ -86,7 +88,7 @@ async def recover(client: LibraryClient, prefix: str, digest: str, url: str) -> 
         for shard, before, after in changes:
             if not await change_view(client, shard, before, after.encode()):
                 raise Unavailable(f"{url}: another process is creating {prefix}; try again")
-    return await open_view(client, prefix, digest, url, create=False)
+    return await open_view(client, prefix, digest, url)
 
 
 async def _complete(client: LibraryClient, prefixes: Sequence[bytes], marked: View) -> None:

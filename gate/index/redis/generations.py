@@ -31,7 +31,7 @@ from gate.index.redis.layout import GENERATIONS, View
 
 CHANGE_VIEW = files(__package__).joinpath("lua", "change_view.lua").read_text()
 PAGE = 1000  # keys that one SCAN visits
-REMEDY = "restore its data, or fill it again with `gate index rebuild --from-topic`"
+REMEDY = "restore its data, or fill it again with `gate index rebuild --from-topic --recover`"
 
 
 async def current_view(client: LibraryClient, prefixes: Sequence[bytes], *, identity: str | None = None) -> View:
@@ -130,7 +130,7 @@ def require_whole(
     if identity not in (None, identities[0]):
         raise IndexLost(
             f"another index is in Redis ({identities[0]}) in the place of the one that this process opened "
-            f"({identity}), which is gone: {REMEDY}, and start again"
+            f"({identity}), which is gone: {REMEDY}"
         )
     return views
 
