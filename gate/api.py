@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from threading import Lock
@@ -27,6 +28,7 @@ from gate.arguments import (
 from gate.config.profiles import resolve_profile
 from gate.config.settings import MAX_SECRET_BYTES
 from gate.core.compare import Comparison, compare
+from gate.core.document_details import decode_details
 from gate.core.judge import EXACT, Likeness, best_first
 from gate.core.method_parameters import Fingerprinted, SimHash
 from gate.core.method_registry import method_of
@@ -93,6 +95,7 @@ class Gate:
         redis: RedisSettings | None = None,
         observer: ClientObserver | None = None,
         create: bool = True,
+        keep_details: bool = True,
     ) -> None:
         """
         profile: the name of a built-in one, a .toml file, or a `Profile`.
@@ -103,6 +106,7 @@ class Gate:
         redis:   how to reach a Redis beyond its URL: passwords, certificates, timeouts, retries.
         observer: is called for every round trip to a server, for metrics.
         create:  False refuses an index that is not there (`NoIndex`, a `ConfigError`).
+        keep_details: False keeps no title, source, URI, size, MIME type, time and metadata of documents.
         """
         self.profile = resolve_profile(typed("profile", profile, (Profile, str, Path), "a name, a path or a Profile"))
         self.limits = checked_limits(limits)
@@ -111,7 +115,7 @@ class Gate:
             raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
         typed("index", index, (Path, str, type(None)), "a path, a URL, or None")
         typed("redis", redis, (RedisSettings, type(None)), "RedisSettings or None")
-        self.signer = Signer(self.profile, secret=secret, limits=self.limits)
+        self.signer = Signer(self.profile, secret=secret, limits=self.limits, keep_details=keep_details)
         self.method = self.signer.method
         self._observer = observer
         self._create = create
@@ -195,7 +199,11 @@ class Gate:
     def _judge(self, documents: Iterable[CheckIn], judge: Callable[[SignedBatch], list[Verdict]]) -> list[Verdict]:
         self._require_open()
         valid = validated_documents(documents, self.limits)
-        return [verdict for batch in batches(valid, self.limits) for verdict in judge(self.signer.sign(batch))]
+        return [
+            verdict
+            for batch in batches(valid, self.limits)
+            for verdict in judge(self.signer.sign(batch, at=time.time()))
+        ]
 
     def validate(self, documents: Iterable[CheckIn]) -> tuple[list[CheckIn], list[RefusedDocument]]:
         """Part the documents that can be judged from those that cannot: too long, without an id, half a character."""
@@ -331,8 +339,8 @@ class Gate:
     def explain(self, document_ids: Iterable[str]) -> list[list[Verdict]]:
         """For each document, the verdicts that it was given, one per content, oldest first; none if it is not known.
 
-        Matches that were deleted since are no longer named. `features`, `source` and `title` are None: the index keeps
-        signatures and answers only.
+        Matches that were deleted since are no longer named. `features` is None: the index keeps signatures, answers and
+        details only.
         """
         self._require_open()
         ids = validated_ids(document_ids)
@@ -348,8 +356,14 @@ class Gate:
         living = {other.entry: other for other in others if other is not None and not other.dead}
         answer = msgspec.structs.replace(answer, hits=tuple(hit for hit in answer.hits if hit.entry in living))
         record = self._record(stored.content)
+        details = decode_details(stored.details)
         claim = Claim(
-            document_id=document_id, version=stored.version, content=stored.content, body=record.body if record else b""
+            document_id=document_id,
+            version=stored.version,
+            source=details.source if details else None,
+            title=details.title if details else None,
+            content=stored.content,
+            body=record.body if record else b"",
         )
         return self.signer.verdict(claim, answer, living, features=None)
 

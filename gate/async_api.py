@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ class GateOptions(TypedDict, total=False):
     redis: RedisSettings | None
     observer: ClientObserver | None
     create: bool
+    keep_details: bool
 
 
 class AsyncGate:
@@ -142,7 +144,7 @@ class AsyncGate:
         valid = await _on(self._signing, partial(validated_documents, listed, gate.limits))
         verdicts: list[Verdict] = []
         for batch in batches(valid, gate.limits):
-            signed = await _on(self._signing, partial(gate.signer.sign, batch))
+            signed = await _on(self._signing, partial(gate.signer.sign, batch, at=time.time()))
             verdicts += await _on(self._indexing, partial(judge, signed))
         return verdicts
 

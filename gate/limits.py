@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -20,3 +20,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_bucket: Positive = 4096  # postings read of one bucket: a template that most documents share fills it
     batch_documents: Positive = 256  # the kernels gain little beyond, and latency grows
     batch_chars: Positive = 2_000_000  # bounds the memory of a batch; a longer document is a batch of its own
+    # Of the details of a document, which verdicts and the index repeat. The highest together fit a field of an index.
+    max_title_chars: Annotated[int, Meta(ge=1, le=4096)] = 512
+    max_source_chars: Annotated[int, Meta(ge=1, le=1024)] = 256
+    max_uri_chars: Annotated[int, Meta(ge=1, le=4096)] = 1024
+    max_metadata_bytes: Annotated[int, Meta(ge=0, le=16_384)] = 2048
+    long_details: Literal["cut", "refuse"] = "cut"  # cut: and the verdict is marked `details_cut`

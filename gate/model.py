@@ -8,15 +8,12 @@ What goes out (`Verdict`, `Match`) converts to JSON; the descriptions of its fie
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-
-# A verdict repeats the sender's title and source. Longer ones are cut there, so that a verdict stays small.
-MAX_TITLE_CHARS = 512
-MAX_SOURCE_CHARS = 256
 
 
 class Relation(StrEnum):
@@ -39,6 +36,7 @@ class Degraded(StrEnum):
     CANDIDATES_CAPPED = "candidates_capped"
     MATCHES_CAPPED = "matches_capped"
     FEATURES_CAPPED = "features_capped"
+    DETAILS_CUT = "details_cut"  # a title, source, URI or metadata over its limit was cut or left out
     UNCHECKED = "unchecked"  # the index was unavailable, and the document passed without a look-up
 
 
@@ -63,10 +61,44 @@ class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: str | None = None
     source: str | None = None
     title: str | None = None
+    # Kept in the index with source and title, to recognise the document by (see `DocumentDetails`).
+    uri: str | None = None
+    size_bytes: int | None = None  # None: that of the text in UTF-8
+    mime_type: str | None = None
+    checked_in_at: datetime | None = None  # without a zone: UTC; None: now
+    metadata: dict[str, Any] | msgspec.Raw | None = None  # or the JSON of an object
 
     def __repr__(self) -> str:
         """Without the text and the title: whatever logs a check-in must not log those."""
         return f"CheckIn(document_id={self.document_id!r}, version={self.version!r}, source={self.source!r})"
+
+
+class DocumentDetails(JsonStruct, frozen=True, kw_only=True, gc=False):
+    """What people recognise a document by, as its first check-in with that content said it. Null: it said nothing."""
+
+    title: Annotated[
+        str | None, Meta(description="At most limits.max_title_chars characters.", examples=["Report for 2025"])
+    ] = None
+    source: Annotated[
+        str | None, Meta(description="At most limits.max_source_chars characters.", examples=["archive"])
+    ] = None
+    uri: Annotated[str | None, Meta(description="Path or URI of the document.", examples=["file:reports/2025.txt"])] = (
+        None
+    )
+    size_bytes: Annotated[
+        int | None, Meta(description="Size that the check-in names, or else that of its text in UTF-8.")
+    ] = None
+    mime_type: Annotated[str | None, Meta(description="MIME type.", examples=["text/plain"])] = None
+    checked_in_at: Annotated[
+        datetime | None,
+        Meta(
+            description="When it was checked in: by its own word, or else by the clock of the gate.",
+            examples=["2026-05-06T07:08:09Z"],
+        ),
+    ] = None
+    metadata: Annotated[
+        dict[str, Any] | None, Meta(description="An object of at most limits.max_metadata_bytes of JSON.")
+    ] = None
 
 
 Version = Annotated[str | None, Meta(description="The version that was sent, as a string; null: none was.")]
@@ -145,15 +177,14 @@ class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
     source: Annotated[
         str | None,
         Meta(
-            description=f"The sender that the check-in names, its first {MAX_SOURCE_CHARS} characters; null: none, or "
-            "the verdict was read back from the index, which does not keep it.",
+            description="The sender that the check-in names, its first limits.max_source_chars characters; null: none.",
             examples=["archive"],
         ),
     ] = None
     title: Annotated[
         str | None,
         Meta(
-            description=f"The title of the check-in, its first {MAX_TITLE_CHARS} characters; null as for `source`.",
+            description="The title of the check-in, its first limits.max_title_chars characters; null: none.",
             examples=["Report for 2026"],
         ),
     ] = None

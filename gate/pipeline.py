@@ -12,12 +12,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from operator import itemgetter
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from gate.core.document_details import encode_details, long_details, metadata_json
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
@@ -27,7 +29,7 @@ from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Claim, Index, Outcome
 from gate.index.store import EntryRecord, Holder, retry_stale
 from gate.limits import Limits
-from gate.model import MAX_SOURCE_CHARS, MAX_TITLE_CHARS, CheckIn, Degraded, Match, Relation, Verdict
+from gate.model import CheckIn, Degraded, Match, Relation, Verdict
 from gate.wire import DeleteEvent, Event, VerdictEvent
 
 T = TypeVar("T")
@@ -36,15 +38,28 @@ FINGERPRINT_BYTES = 8
 SIGNED_CHARS = 600_000  # a batch of 256 documents of 2 KB is signed in one go
 
 _OPTIONAL = (str, type(None))
-_OPTIONAL_TYPES = frozenset(_OPTIONAL)
-_ABSENT = (None, None, None)
+_ABSENT = (None,) * 8
+MAX_MIME_TYPE_CHARS = 255  # of RFC 6838: a longer one is a mistake
 _FIELDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
     ("document_id", str, "a str"),
     ("text", str, "a str"),
     ("version", _OPTIONAL, "a str or None"),
     ("source", _OPTIONAL, "a str or None"),
     ("title", _OPTIONAL, "a str or None"),
+    ("uri", _OPTIONAL, "a str or None"),
+    ("mime_type", _OPTIONAL, "a str or None"),
+    ("size_bytes", (int, type(None)), "an int or None"),
+    ("checked_in_at", (datetime, type(None)), "a datetime or None"),
+    ("metadata", (dict, msgspec.Raw, type(None)), "a dict or None"),
 )
+_TEXTS = ("document_id", "text", "version", "source", "title", "uri", "mime_type")
+# What a document itself makes a verdict lack, by whether its features, and its details, were cut.
+_HIT: dict[tuple[bool, bool], tuple[Degraded, ...]] = {
+    (False, False): (),
+    (True, False): (Degraded.FEATURES_CAPPED,),
+    (False, True): (Degraded.DETAILS_CUT,),
+    (True, True): (Degraded.FEATURES_CAPPED, Degraded.DETAILS_CUT),
+}
 _UNCHECKED = Answer(similar=False, relation=Relation.NEW, group=0, candidates=0, degraded=(Degraded.UNCHECKED,))
 
 
@@ -63,8 +78,17 @@ def validate_document(document: CheckIn, limits: Limits) -> None:
     """Refuse a document that cannot be judged, by a `BadDocument` that says why."""
     if type(document) is not CheckIn or type(document.text) is not str or type(document.document_id) is not str:
         _validate_types(document)
-    others = (document.version, document.source, document.title)
-    if others != _ABSENT and not {type(value) for value in others} <= _OPTIONAL_TYPES:
+    others = (
+        document.version,
+        document.source,
+        document.title,
+        document.uri,
+        document.mime_type,
+        document.size_bytes,
+        document.checked_in_at,
+        document.metadata,
+    )
+    if others != _ABSENT:
         _validate_types(document)
     if not document.document_id:
         raise BadDocument("bad_field", "document_id: is empty; give every document an id")
@@ -77,8 +101,26 @@ def validate_document(document: CheckIn, limits: Limits) -> None:
             f"text: has {length} characters, over max_document_chars = {most}; raise that limit or split the document",
         )
     if not document.text.isascii() or not document.document_id.isascii() or others != _ABSENT:
-        for name, _, _ in _FIELDS:
+        for name in _TEXTS:
             validate_characters(name, getattr(document, name) or "")
+    if others != _ABSENT:
+        _validate_details(document, limits)
+
+
+def _validate_details(document: CheckIn, limits: Limits) -> None:
+    """Refuse details that cannot be kept; and where `limits.long_details` says so, those that are too long."""
+    if document.size_bytes is not None and not 0 <= document.size_bytes < 1 << 63:
+        raise BadDocument("bad_field", f"size_bytes: is {document.size_bytes}; give a size of at least 0")
+    if document.mime_type is not None and len(document.mime_type) > MAX_MIME_TYPE_CHARS:
+        raise BadDocument("bad_field", f"mime_type: is longer than {MAX_MIME_TYPE_CHARS} characters; correct it")
+    try:
+        metadata_json(document)
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise BadDocument("bad_field", "metadata: cannot be written as JSON; give strings and numbers") from exc
+    if limits.long_details == "refuse":
+        for field, problem in long_details(document, limits):
+            remedy = 'shorten it, raise the limit, or set limits.long_details = "cut"'
+            raise BadDocument("too_large", f"{field}: {problem}; {remedy}")
 
 
 def validate_characters(name: str, value: str) -> None:
@@ -190,15 +232,22 @@ class Signer:
     Pure, so threads may share it.
     """
 
-    def __init__(self, profile: Profile, *, secret: bytes = b"", limits: Limits | None = None) -> None:
+    def __init__(
+        self, profile: Profile, *, secret: bytes = b"", limits: Limits | None = None, keep_details: bool = True
+    ) -> None:
         self.profile = profile
-        self.method = method_of(profile, secret, max_features=(limits or Limits()).max_features)
+        self.keep_details = keep_details
+        self._limits = limits or Limits()
+        self.method = method_of(profile, secret, max_features=self._limits.max_features)
         self._secret = secret
         self._profile_ref = profile.ref
         self._profile_digest = hashlib.blake2b(_length_prefixed(profile.ref.encode()), digest_size=16)
 
-    def sign(self, documents: Sequence[CheckIn]) -> SignedBatch:
-        """Normalise and sign valid documents. It keeps a core busy: a service calls it outside its event loop."""
+    def sign(self, documents: Sequence[CheckIn], *, at: float | None = None) -> SignedBatch:
+        """Normalise and sign valid documents. It keeps a core busy: a service calls it outside its event loop.
+
+        `at` is the time, in Unix seconds, of check-ins that name none."""
+        most_of_title, most_of_source = self._limits.max_title_chars, self._limits.max_source_chars
         claims: list[Claim] = []
         features: list[int] = []
         for part in split_for_signing(documents):
@@ -206,19 +255,21 @@ class Signer:
             contents = content_ids(texts, self._secret)
             signatures = self.method.sign(texts)
             lengths = np.diff(texts.starts).tolist()
+            details = [encode_details(document, self._limits, at=at) for document in part]
             claims += [
                 Claim(
                     document_id=document.document_id,
                     version=document.version,
                     content=content,
                     body=body,
-                    source=document.source and document.source[:MAX_SOURCE_CHARS],
-                    title=document.title and document.title[:MAX_TITLE_CHARS],
+                    source=document.source and document.source[:most_of_source],
+                    title=document.title and document.title[:most_of_title],
+                    details=kept if self.keep_details else b"",
                     empty=not length,
-                    degraded=(Degraded.FEATURES_CAPPED,) if capped else (),
+                    degraded=_HIT[capped, cut],
                 )
-                for document, content, body, length, capped in zip(
-                    part, contents, signatures.bodies, lengths, signatures.capped, strict=True
+                for document, content, body, length, capped, (kept, cut) in zip(
+                    part, contents, signatures.bodies, lengths, signatures.capped, details, strict=True
                 )
             ]
             features += signatures.features
@@ -240,11 +291,20 @@ class Signer:
                 content=bytes.fromhex(verdict.content_id),
                 body=int(verdict.fingerprint, 16).to_bytes(FINGERPRINT_BYTES, "little") if verdict.fingerprint else b"",
                 empty=verdict.relation is Relation.EMPTY,
-                degraded=tuple(reason for reason in verdict.degraded if reason is Degraded.FEATURES_CAPPED),
+                degraded=tuple(reason for reason in verdict.degraded if reason in _HIT[True, True]),
+                details=self._details_of(verdict),
             )
             for verdict in verdicts
         ]
         return SignedBatch(claims, [verdict.features or 0 for verdict in verdicts])
+
+    def _details_of(self, verdict: Verdict | VerdictEvent) -> bytes:
+        """What a verdict repeats of the details of its document."""
+        if not self.keep_details:
+            return b""
+        at = verdict.checked_in_at if isinstance(verdict, VerdictEvent) else None
+        document = CheckIn(document_id="", text="", title=verdict.title, source=verdict.source, checked_in_at=at)
+        return encode_details(document, self._limits, measure=False)[0]
 
     def verdict(self, claim: Claim, answer: Answer, named: dict[int, EntryRecord], *, features: int | None) -> Verdict:
         """The verdict that an answer of the index becomes, with document ids instead of entries."""

@@ -102,17 +102,37 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     title: Annotated[
-        str | None, Meta(description="Title of the document; the verdict repeats it.", examples=["Report for 2026"])
+        str | None,
+        Meta(
+            description="Title of the document; the verdict repeats it, and the index keeps it.",
+            examples=["Report for 2026"],
+        ),
     ] = None
     source: Annotated[
         str | None,
         Meta(description="System or person that sends it; the verdict repeats it, metrics count by it."),
     ] = None
+    uri: Annotated[
+        str | None,
+        Meta(
+            description="Path or URI of the document, for people; nothing is read there. Default: `content_uri`.",
+            examples=["https://example.org/reports/2026"],
+        ),
+    ] = None
+    size_bytes: Annotated[
+        Annotated[int, Meta(ge=0, le=2**63 - 1)] | None,
+        Meta(description="Size of the document; null: that of its text."),
+    ] = None
+    mime_type: Annotated[
+        Annotated[str, Meta(max_length=255)] | None,
+        Meta(description="MIME type of the document.", examples=["application/pdf"]),
+    ] = None
     # Decoded it would take up to 25 times its bytes.
     metadata: Annotated[
         msgspec.Raw,
         Meta(
-            description="Whatever the sender likes; the gate does not read it.",
+            description="Whatever the sender likes, to recognise the document by. The index keeps what has at most "
+            "limits.max_metadata_bytes, and verdicts on documents like it repeat it.",
             extra_json_schema={"anyOf": [{"type": "object"}, {"type": "null"}], "default": None},
         ),
     ] = msgspec.field(default_factory=lambda: _NULL)
@@ -127,7 +147,7 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> int:
         """Characters of its texts and bytes of its metadata: what it adds to a batch. The id is short."""
-        texts = (self.text, self.content_uri, self.title, self.source)
+        texts = (self.text, self.content_uri, self.title, self.source, self.uri)
         metadata = 0 if self.metadata is _NULL else memoryview(self.metadata).nbytes
         return sum(len(text) for text in texts if text is not None) + metadata
 
@@ -141,6 +161,11 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
             version=None if self.version is None else str(self.version),
             source=self.source,
             title=self.title,
+            uri=self.uri or self.content_uri,
+            size_bytes=self.size_bytes,
+            mime_type=self.mime_type,
+            checked_in_at=self.checked_in_at,
+            metadata=None if self.metadata is _NULL else self.metadata,
         )
 
 

@@ -56,7 +56,12 @@ async def work(settings: Settings, context: WorkerContext) -> None:
 
     index = GroupIndex(partial(_open_index, settings, context.metrics), group=settings.kafka.group)
     processor = BatchProcessor(
-        Signer(settings.profile, secret=settings.secret.value, limits=settings.limits),
+        Signer(
+            settings.profile,
+            secret=settings.secret.value,
+            limits=settings.limits,
+            keep_details=settings.keep_details,
+        ),
         index.open,
         limits=settings.limits,
         topics=settings.kafka.topics,
@@ -86,6 +91,7 @@ def _open_index(settings: Settings, metrics: WorkerMetrics, *, create: bool) -> 
         redis=settings.redis,
         observer=metrics,
         create=create,
+        keep_details=settings.keep_details,
     )
     try:
         return OpenedIndex(gate, gate.identity, gate.with_store(lambda store: store.replaced()))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import BUILT_IN, BadDocument, CheckIn, Gate, Limits
+from gate import BUILT_IN, BadDocument, CheckIn, Degraded, Gate, Limits
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.pipeline import (
     CheckIns,
@@ -35,6 +35,7 @@ def document(text: str, document_id: str = "a", version: str | None = None) -> C
 
 # Batches
 
+TEXT_FIELDS = ["document_id", "text", "version", "source", "title", "uri", "mime_type"]
 LIMITS = Limits(batch_documents=3, batch_chars=10)
 
 
@@ -157,10 +158,10 @@ NO_STRINGS = [None, b"bytes", 7, 1.5, True, {"text": "x"}, ["x"], object()]
 
 
 @pytest.mark.parametrize("value", NO_STRINGS, ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize("field", ["document_id", "text", "version", "source", "title"])
+@pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_a_field_that_is_no_string_is_refused_by_its_name_and_type(field: str, value: Any) -> None:
     fields: dict[str, Any] = {"document_id": "a", "text": LIGHTHOUSE} | {field: value}
-    if value is None and field in ("version", "source", "title"):
+    if value is None and field not in ("document_id", "text"):
         validate_document(CheckIn(**fields), Limits())
         return
     with pytest.raises(BadDocument, match=f"^{field}: is of type {type(value).__name__}; give a str") as caught:
@@ -174,7 +175,7 @@ def test_what_is_no_check_in_is_refused_by_its_type(value: Any) -> None:
         validate_document(value, Limits())
 
 
-@pytest.mark.parametrize("field", ["document_id", "text", "version", "source", "title"])
+@pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_half_a_character_is_refused_in_every_field(field: str) -> None:
     fields = {"document_id": "a", "text": "é"} | {field: "half \ud83d"}
     with pytest.raises(BadDocument, match=f"^{field}: has a lone surrogate at character 5"):
@@ -194,7 +195,8 @@ def test_a_subclass_of_str_is_a_string() -> None:
 def test_texts_that_differ_in_case_and_white_space_only_are_one_content() -> None:
     signer = Signer(BUILT_IN["standard"])
     signed = signer.sign([document(LIGHTHOUSE), document("\n " + LIGHTHOUSE.upper()), document(LIGHTHOUSE + "!")])
-    assert signed.claims[0] == signed.claims[1]
+    sizes = [msgspec.structs.replace(claim, details=b"") for claim in signed.claims]  # the only other difference
+    assert sizes[0] == sizes[1]
     assert signed.claims[0].content != signed.claims[2].content
 
 
@@ -255,6 +257,39 @@ def test_a_verdict_repeats_source_and_title_of_the_check_in_and_nothing_of_its_t
 def test_a_source_or_a_title_of_any_length_leaves_a_verdict_small() -> None:
     [verdict] = Gate().check_in([sent(LIGHTHOUSE, source="s" * 10_000, title="t" * 1_000_000)])
     assert (verdict.source, verdict.title) == ("s" * 256, "t" * 512)
+    assert verdict.degraded == (Degraded.DETAILS_CUT,)
+
+
+def test_details_within_their_limits_leave_no_mark_on_a_verdict() -> None:
+    limits = Limits(max_title_chars=3, max_source_chars=3, max_uri_chars=3, max_metadata_bytes=7)
+    fitting = sent(LIGHTHOUSE, source="abc", title="abc", uri="abc", metadata={"a": 1})
+    [verdict] = Gate(limits=limits).check_in([fitting])
+    assert (verdict.degraded, verdict.title) == ((), "abc")
+
+
+LONG = {"title": "abcd", "source": "abcd", "uri": "abcd", "metadata": {"a": 12}}
+
+
+@pytest.mark.parametrize("field", LONG)
+def test_a_setting_refuses_documents_with_a_detail_over_its_limit(field: str) -> None:
+    sizes: dict[str, int] = {"max_title_chars": 3, "max_source_chars": 3, "max_uri_chars": 3, "max_metadata_bytes": 7}
+    long: dict[str, Any] = {field: LONG[field]}
+    [verdict] = Gate(limits=Limits(**sizes)).check_in([sent(LIGHTHOUSE, **long)])
+    assert verdict.degraded == (Degraded.DETAILS_CUT,)
+    problem = rf"{field}: has .*, over limits.max_{field}_(chars|bytes) = [37]; "
+    with pytest.raises(BadDocument, match=problem) as refused:
+        validate_document(sent(LIGHTHOUSE, **long), Limits(**sizes, long_details="refuse"))
+    assert refused.value.code == "too_large"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"size_bytes": -1}, {"mime_type": "m" * 256}, {"metadata": {"a": object()}}, {"metadata": {"a": "\ud800"}}],
+)
+def test_details_that_cannot_be_kept_are_refused_by_the_name_of_their_field(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadDocument, match=rf"^{next(iter(wrong))}: ") as refused:
+        validate_document(sent(LIGHTHOUSE, **wrong), Limits())
+    assert refused.value.code == "bad_field"
 
 
 def test_a_repeated_verdict_is_the_same_to_the_byte_with_source_and_title() -> None:

@@ -41,6 +41,7 @@ DEGRADED: dict[Degraded, str] = {
     Degraded.CANDIDATES_CAPPED: "more candidates than `limits.max_candidates`; those met in most buckets were compared",
     Degraded.MATCHES_CAPPED: "more matches than `limits.max_matches`; the best are named",
     Degraded.FEATURES_CAPPED: "the document has more features than are signed or kept; only some of them count",
+    Degraded.DETAILS_CUT: "the title, source, URI or metadata is longer than is kept, and was cut; no match is missed",
     Degraded.UNCHECKED: "the index was unavailable, and `on_index_unavailable` lets documents pass unchecked",
 }
 

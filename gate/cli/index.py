@@ -191,6 +191,7 @@ def import_(file: Path, *, resume: bool, options: Options) -> None:
                     content,
                     str(file),
                     method=gate.method,
+                    keep_details=settings.keep_details,
                     progress=lambda count: bar.update(task, completed=count, documents=count),
                 )
             )

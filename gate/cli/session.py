@@ -42,6 +42,7 @@ def open_gate(settings: Settings, *, index: str, create: bool = True) -> Iterato
         limits=settings.limits,
         redis=settings.redis,
         create=create,
+        keep_details=settings.keep_details,
     ) as gate:
         yield gate
 

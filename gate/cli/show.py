@@ -49,6 +49,7 @@ LIMITS_HIT: dict[Degraded, str] = {
     Degraded.CANDIDATES_CAPPED: "not every candidate was compared (limits.max_candidates)",
     Degraded.MATCHES_CAPPED: "there are more matches than are named (limits.max_matches)",
     Degraded.FEATURES_CAPPED: "the document was signed by its first part only (limits.max_features)",
+    Degraded.DETAILS_CUT: "its title, source, URI or metadata was cut or left out (limits.max_title_chars and others)",
     Degraded.UNCHECKED: "the index was unavailable, and the document passed unchecked (on_index_unavailable)",
 }
 

@@ -30,6 +30,9 @@ REDIS: dict[str, Any] = {
 }
 
 
+OWN: dict[str, Any] = {"keep_details": bool}
+
+
 class IndexSettings(NamedTuple):
     """`location` is `memory`, the path of a SQLite file, or a Redis URL without user and password."""
 

@@ -12,6 +12,7 @@ DESCRIPTIONS: dict[str, str] = {
     "profile": "How documents are signed and compared: the name of a profile, a .toml file, or a table in gate.toml.",
     "profiles_file": "A TOML file with several profiles, each a table.",
     "index": "Where the index is kept: memory, the path of a SQLite file, or the URL of a Redis server.",
+    "keep_details": "Keep title, source, URI, size, MIME type, time and metadata of documents in the index.",
     "dead_letters": "The file to which `gate run` appends messages that cannot be judged.",
     "content_root": "The only folder that `content_uri` may point into.",
     "stop_words_file": "Stop words, one per line, for a profile that drops them.",
@@ -69,6 +70,11 @@ DESCRIPTIONS: dict[str, str] = {
     "limits.max_bucket": "How many postings of one bucket are read.",
     "limits.batch_documents": "The largest number of documents in a batch.",
     "limits.batch_chars": "The largest number of characters in a batch.",
+    "limits.max_title_chars": "How many characters of a title are kept and repeated.",
+    "limits.max_source_chars": "How many characters of a source are kept and repeated.",
+    "limits.max_uri_chars": "The length of the longest URI of a document that is kept.",
+    "limits.max_metadata_bytes": "The size of the largest metadata of a document that is kept.",
+    "limits.long_details": "Cut a title, source, URI or metadata over its limit, or refuse the document.",
 }
 
 # What a setting means while it is not set.
@@ -128,6 +134,7 @@ def _type_of(key: str) -> str:
     from gate.config.sources import describe_type
 
     kinds: dict[str, Any] = {
+        **index.OWN,
         **index.REDIS,
         **stream.KAFKA,
         **stream.WORKER,

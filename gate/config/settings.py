@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from gate.config.index import MEMORY, REDIS, effective_index_values, load_index_settings
+from gate.config.index import MEMORY, OWN, REDIS, effective_index_values, load_index_settings
 from gate.config.profiles import find_profile
 from gate.config.sources import Layer, Setting, convert_setting, quote, read_bytes, read_toml, suggest
 from gate.config.stream import KAFKA_FILES, STREAM, effective_stream_values, load_stream_settings
@@ -45,7 +45,7 @@ PATHS = (
     *FILES,
 )
 LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
-KEYS = ("profile", *PATHS, *REDIS, *STREAM, *LIMITS)
+KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *LIMITS)
 FLAGS = {"kafka_brokers": "--kafka"}  # flags whose name is not that of the setting
 
 # Kubernetes sets these in every container beside a Service called "gate", so they are not misspelled settings.
@@ -79,6 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     profile: Profile
     index: str = MEMORY  # or the path of a SQLite file, or a Redis URL
     redis: RedisSettings = RedisSettings()
+    keep_details: bool = True  # of documents, in the index: title, source, URI, size, MIME type, time, metadata
     dead_letters: Path | None = None
     content_root: Path | None = None
     secret: Secret = Secret()
@@ -112,6 +113,7 @@ def load_settings(
     limits = {
         field.name: convert_setting(key, raw[key], field.type, problems) for key, field in LIMITS.items() if key in raw
     }
+    own = {key: convert_setting(key, raw[key], kind, problems) for key, kind in OWN.items() if key in raw}
     secrets = {name: _secret(name, environ, raw, paths, problems) for name in SECRETS}
     if len(secrets["secret"].value) > MAX_SECRET_BYTES:
         size, source = len(secrets["secret"].value), secrets["secret"].source
@@ -129,6 +131,7 @@ def load_settings(
         profile=profile,
         index=index.location,
         redis=index.redis,
+        **own,
         dead_letters=paths.get("dead_letters"),
         content_root=root,
         secret=Secret(secrets["secret"].value),
@@ -150,6 +153,7 @@ def _effective(
     values: dict[str, object] = {"profile": settings.profile.ref}
     values |= {key: None if (path := paths.get(key)) is None else str(path) for key in PATHS}
     values["index"] = settings.index
+    values |= {key: getattr(settings, key) for key in OWN}
     values |= {**effective_index_values(settings.redis), **stream}
     if settings.kafka is None:
         values["kafka_brokers"] = None
@@ -226,7 +230,7 @@ def _flag_layer(flags: Mapping[str, object], problems: list[str]) -> dict[str, S
         if key not in KEYS:
             problems.append(f"--set {key}: unknown; {suggest(key, KEYS)}")
             continue
-        is_set = key in LIMITS or key in STREAM or key.startswith(("redis_", "kafka_"))
+        is_set = key in LIMITS or key in STREAM or key in OWN or key.startswith(("redis_", "kafka_"))
         flag = FLAGS.get(key) or (f"--set {key}" if is_set else "--" + key.replace("_", "-"))
         raw[key] = Setting(value, flag, Layer.FLAG, Path())
     return raw

@@ -31,6 +31,7 @@ REASONS = (
     Degraded.MATCHES_CAPPED,
     Degraded.FEATURES_CAPPED,
     Degraded.UNCHECKED,
+    Degraded.DETAILS_CUT,
 )
 UNITS = 10_000  # measures are stored to four decimal places
 

@@ -87,6 +87,7 @@ class NewEntry(Value, frozen=True, order=True):
     entry: int
     body: bytes
     share: bool = False  # join the holders of an entry that is there already
+    details: bytes = b""  # of the document, kept with the content in its record (see `gate.core.document_details`)
 
 
 class ContentState(Value, frozen=True, order=True):
@@ -128,6 +129,7 @@ class HeldContent(Value, frozen=True, order=True):
     version: str | None
     answer: bytes | None
     stamp: int
+    details: bytes = b""  # as the first `NewEntry` had them
 
 
 @dataclass(frozen=True, slots=True)

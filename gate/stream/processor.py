@@ -125,7 +125,7 @@ class BatchProcessor:
                 prepared.append(step)
             else:
                 characters += sum(len(document.text) for document in step.documents)
-                prepared.append(SignedCheckIns(step.positions, self._signer.sign(step.documents)))
+                prepared.append(SignedCheckIns(step.positions, self._signer.sign(step.documents, at=polled.arrived_at)))
         self._metrics.record_stage("decode", decoded - started)
         self._metrics.record_stage("sign", time.perf_counter() - decoded)
         self._metrics.record_batch(len(polled.records), characters)

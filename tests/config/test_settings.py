@@ -47,7 +47,7 @@ def test_every_setting_has_an_origin() -> None:
     limits = {f"limits.{name}" for name in Limits.__struct_fields__}
     paths = {"index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file"}
     others = {name for name in origins if name not in STREAM and not name.startswith(("redis_", "kafka_"))}
-    assert others == {"profile", "secret"} | paths | limits
+    assert others == {"profile", "secret", "keep_details"} | paths | limits
 
 
 def test_a_flag_that_was_not_given_changes_nothing() -> None:

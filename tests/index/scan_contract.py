@@ -103,6 +103,12 @@ class ScanContract:
         assert [document.contents for document in met] == await store.documents(sorted(names))
         assert met[0].contents == (HeldContent(FIRST, "a's version", b"\0yes", 1), HeldContent(SECOND, None, None, 9))
 
+    async def test_details_are_scanned_and_restored(self, store: ScannableStore) -> None:
+        held = (HeldContent(FIRST, "v", b"a", 7, b"det\0ails"), HeldContent(SECOND, None, None, 8, b"\xff\xff"))
+        await store.scan().restore_documents([Document("d1", held)])
+        assert await documents(store) == [Document("d1", held)]
+        assert await store.documents(["d1"]) == [held]
+
     async def test_every_posting_is_scanned_however_crowded_its_bucket(self, open_store: OpenScannable) -> None:
         store = await open_store(2)
         await store.register_content([new_entry(entry=1)])

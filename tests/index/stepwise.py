@@ -88,7 +88,7 @@ def _add_content(world: World, document_id: str, new: NewEntry) -> tuple[World, 
     others = tuple(one.content for one in held if one.content != new.content)
     mine = next((one for one in held if one.content == new.content), None)
     if mine is None:
-        held = (*held, HeldContent(new.content, new.version, None, new.entry))
+        held = (*held, HeldContent(new.content, new.version, None, new.entry, new.details))
         return world.put("documents", document_id, held), (None, others, new.entry)
     if mine.answer != VOID:
         return world, (mine.answer, others, mine.stamp)

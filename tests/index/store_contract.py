@@ -72,6 +72,24 @@ class StoreContract(BucketContract):
         assert await store.records([2]) == [None]
         assert contents_of((await store.documents(["d2"]))[0]) == {FIRST}
 
+    @pytest.mark.parametrize("version", [None, "", "7"])
+    async def test_the_details_of_a_document_stay_with_its_content(self, store: Store, version: str | None) -> None:
+        details = bytes(range(256)) * 200  # nearly as many as the limits allow
+        first = NewEntry("d1", version, FIRST, 1, BODY, details=details)
+        await store.register_content([first, NewEntry("d1", None, SECOND, 2, BODY, details=b"\0")])
+        await store.save_answers([AnswerUpdate("d1", FIRST, b"given")])
+        await store.register_content([first._replace(details=b"others")])
+        assert (await store.documents(["d1"]))[0] == (
+            HeldContent(FIRST, version, b"given", 1, details),
+            HeldContent(SECOND, None, None, 2, b"\0"),
+        )
+        await store.void_answers(["d1"])
+        await store.register_content([first._replace(entry=3, details=b"others")])
+        [held] = await store.documents(["d1"])
+        assert held[0] == HeldContent(FIRST, version, None, 3, details)
+        await store.remove_contents([("d1", held)])
+        assert await store.documents(["d1"]) == [()]
+
     async def test_new_entries_of_one_call_see_each_other_in_their_order(self, store: Store) -> None:
         wishes = [new_entry("d1", entry=1), new_entry("d2", entry=2), new_entry("d1", SECOND, entry=3)]
         states = await store.register_content(wishes)

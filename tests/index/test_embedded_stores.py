@@ -69,7 +69,10 @@ def test_info_counts_what_is_there(open_store: OpenEmbedded) -> None:
     run_now(store.draw(4))
     info = run_now(store.info())
     assert [info[name] for name in names] == [2, 2, 2, 3, 2, 2, 4]
-    assert all(size > 0 for name, size in info.items() if name.startswith("bytes_"))
+    assert info["bytes_details"] == 0
+    run_now(store.register_content([new_entry("d3", b"1" * 16, entry=4)._replace(details=b"0123")]))
+    assert run_now(store.info())["bytes_details"] == 4
+    assert all(size > 0 for name, size in info.items() if name.startswith("bytes_") and name != "bytes_details")
 
 
 def test_of_threads_that_race_for_one_content_one_wins_and_all_get_its_entry(open_store: OpenEmbedded) -> None:

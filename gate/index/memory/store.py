@@ -56,7 +56,7 @@ class MemoryStore:
         others = tuple(stored.content for stored in contents if stored is not current) if contents else ()
         stamp = entry
         if current is None:
-            self._documents[document_id] = (*contents, HeldContent(content, new.version, None, entry))
+            self._documents[document_id] = (*contents, HeldContent(content, new.version, None, entry, new.details))
         elif current.answer:
             return ContentState(None, current.answer, others, current.stamp)
         elif current.answer == VOID:
@@ -130,7 +130,7 @@ class MemoryStore:
             if current.content == update.content:
                 if current.answer != update.replacing or update.stamp not in (None, current.stamp):
                     return current.answer
-                answered = HeldContent(current.content, current.version, update.answer, current.stamp)
+                answered = HeldContent(current.content, current.version, update.answer, current.stamp, current.details)
                 self._replace(update.document_id, contents, answered)
                 return update.answer
         return None
@@ -231,15 +231,17 @@ class MemoryStore:
             documents = sum(
                 size(document_id)
                 + size(contents)
-                + sum(size(stored) + size(stored.answer or b"") for stored in contents)
+                + sum(size(stored) + size(stored.answer or b"") + len(stored.details) for stored in contents)
                 for document_id, contents in self._documents.items()
             )
+            details = sum(len(stored.details) for contents in self._documents.values() for stored in contents)
             return {
                 "documents": len(self._documents),
                 "contents": len(self._contents),
                 "entries": len(self._records),
                 "tickets": self._tickets,
                 "bytes_documents": size(self._documents) + documents,
+                "bytes_details": details,
                 "bytes_contents": size(self._contents) + sum(map(size, self._contents)),
                 "bytes_entries": size(self._records) + records,
                 **self._buckets.info(),

@@ -62,6 +62,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: str | None
     source: str | None = None  # with the title: of no use to the index; the verdict repeats them
     title: str | None = None
+    details: bytes = b""  # kept with the content, and of no use to the claim either
     content: bytes
     body: bytes
     empty: bool = False
@@ -144,7 +145,15 @@ class Index:
         """Both at once where that pays: what was read for claims that need no candidates is dropped."""
         share = self._profile.index == "all"
         new = [
-            NewEntry(c.document_id, c.version, c.content, self._new_entry_id(c.content), c.body, share and not c.empty)
+            NewEntry(
+                c.document_id,
+                c.version,
+                c.content,
+                self._new_entry_id(c.content),
+                c.body,
+                share and not c.empty,
+                c.details,
+            )
             for c in claims
         ]
         states: list[ContentState] = []

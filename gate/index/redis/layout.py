@@ -245,27 +245,45 @@ def decode_holders(value: bytes, at: int) -> tuple[Holder, ...]:
 # Documents.
 
 
+# What does not change of a content that a document holds is one field, which scripts pass over: the version behind its
+# length, then the details. Without either the field is absent.
+
+
+def _encode_label(version: str | None, details: bytes) -> bytes:
+    if version is None and not details:
+        return b"\xff\xff"
+    return _encode_optional(_encode_optional(None if version is None else version.encode()) + details)
+
+
+def _decode_label(label: bytes | None) -> tuple[str | None, bytes]:
+    if label is None:
+        return None, b""
+    version, past = _decode_optional(label, 0)
+    return None if version is None else version.decode(), label[past:]
+
+
 def encode_held(contents: tuple[HeldContent, ...]) -> bytes:
     parts = []
     for stored in contents:
         parts.append(_HELD.pack(stored.content, stored.stamp))
-        parts.append(_encode_optional(None if stored.version is None else stored.version.encode()))
+        parts.append(_encode_label(stored.version, stored.details))
         parts.append(_encode_optional(stored.answer))
     return b"".join(parts)
 
 
-def encode_unanswered(version: str | None) -> bytes:
+def encode_unanswered(version: str | None, details: bytes) -> bytes:
     """What follows content and stamp in a record of a document that has no answer yet."""
-    return b"\xff\xff\xff\xff" if version is None else _encode_optional(version.encode()) + b"\xff\xff"
+    return _encode_label(version, details) + b"\xff\xff"
 
 
 def decode_held(value: bytes) -> tuple[HeldContent, ...]:
     contents, at = [], 0
     while at < len(value):
         content, stamp = _HELD.unpack_from(value, at)
-        version, after = _decode_optional(value, at + _HELD.size)
+        label, after = _decode_optional(value, at + _HELD.size)
         answer, at = _decode_optional(value, after)
-        contents.append(HeldContent(content, None if version is None else version.decode(), answer, stamp))
+        version, details = _decode_label(label)
+        contents.append(HeldContent(content, version, answer, stamp, details))
     return tuple(contents)
 
 

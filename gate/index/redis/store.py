@@ -119,7 +119,7 @@ class RedisStore:
         names = [new_entry.document_id.encode() for new_entry in new]
         contents, entries = [new_entry.content for new_entry in new], [new_entry.entry for new_entry in new]
         stamps = eight_bytes(np.array(entries, np.uint64))
-        rest = [encode_unanswered(new_entry.version) for new_entry in new]
+        rest = [encode_unanswered(new_entry.version, new_entry.details) for new_entry in new]
         values = list(map(b"".join, zip(contents, stamps, rest, strict=True)))
         replies = await self.shards.call_items(ADD_CONTENTS, shards_of_documents(names), (), (names, values))
         return [

@@ -101,9 +101,12 @@ def records_of(connection: sqlite3.Connection, entries: Iterable[int]) -> dict[i
 
 def contents_of(connection: sqlite3.Connection, document_id: str) -> tuple[HeldContent, ...]:
     rows = connection.execute(
-        "SELECT content, version, answer, stamp FROM held WHERE document = ? ORDER BY place", (document_id,)
+        "SELECT content, version, answer, stamp, details FROM held WHERE document = ? ORDER BY place", (document_id,)
     )
-    return tuple(HeldContent(content, version, answer, unsigned(stamp)) for content, version, answer, stamp in rows)
+    return tuple(
+        HeldContent(content, version, answer, unsigned(stamp), details)
+        for content, version, answer, stamp, details in rows
+    )
 
 
 def entry_of(connection: sqlite3.Connection, content: bytes) -> int | None:

@@ -33,8 +33,8 @@ SELECT wanted.key FROM json_each(?) AS wanted WHERE NOT EXISTS (
 """
 _RESTORE = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
 _ADD = """
-INSERT INTO held (document, content, place, stamp, version, answer)
-VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?), ?, ?, ?)
+INSERT INTO held (document, content, place, stamp, version, answer, details)
+VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?), ?, ?, ?, ?)
 """
 
 
@@ -94,7 +94,7 @@ class SqliteScan:
                 current = contents_of(connection, document_id)
                 for new in merge_contents(current, contents)[len(current) :]:
                     values = (document_id, new.content, document_id, signed(new.stamp), new.version, new.answer)
-                    connection.execute(_ADD, values)
+                    connection.execute(_ADD, (*values, new.details))
             return [Document(document_id, contents_of(connection, document_id)) for document_id, _ in documents]
 
     async def pass_ticket(self, ticket: int) -> None:

@@ -1,6 +1,6 @@
 """The index in one SQLite file: durable, and shared by the processes of one machine.
 
-    held      (document, content)  -> version, answer, stamp, place in the order of arrival
+    held      (document, content)  -> version, answer, stamp, details, place in the order of arrival
     contents  content              -> entry
     entries   entry                -> the record, its holders as JSON: one row, so a record is whole or absent
     postings  (key, number)        -> entry, tag; numbered in the order of appending
@@ -60,7 +60,7 @@ _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE held (document TEXT NOT NULL, content BLOB NOT NULL, place INTEGER NOT NULL, stamp INTEGER NOT NULL,
-    version TEXT, answer BLOB, PRIMARY KEY (document, content)) WITHOUT ROWID;
+    version TEXT, answer BLOB, details BLOB NOT NULL, PRIMARY KEY (document, content)) WITHOUT ROWID;
 CREATE TABLE contents (content BLOB PRIMARY KEY, entry INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries (entry INTEGER PRIMARY KEY, content BLOB NOT NULL, holders TEXT NOT NULL, body BLOB NOT NULL,
     ticket INTEGER NOT NULL DEFAULT 0, duplicate_of INTEGER NOT NULL DEFAULT 0, dead INTEGER NOT NULL DEFAULT 0,
@@ -73,8 +73,8 @@ INSERT INTO counters VALUES ('tickets', 0), ('postings', 0);
 
 # Placeholders are plain `?`, not `?1`: early releases of Python 3.12 take those for names and warn of a sequence.
 _ADD_CONTENT = """
-INSERT INTO held (document, content, place, stamp, version)
-VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?), ?, ?)
+INSERT INTO held (document, content, place, stamp, version, details)
+VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?), ?, ?, ?)
 """
 _RENEW_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
 _READ = """
@@ -93,7 +93,8 @@ DELETE FROM contents WHERE (content, entry) = (SELECT content, entry FROM entrie
 """
 _COUNTS = """
 SELECT (SELECT COUNT(DISTINCT document) FROM held), (SELECT COUNT(*) FROM contents), (SELECT COUNT(*) FROM entries),
-    TOTAL(size), COUNT(*), COALESCE(MAX(size), 0), (SELECT value FROM counters WHERE name = 'tickets')
+    TOTAL(size), COUNT(*), COALESCE(MAX(size), 0), (SELECT value FROM counters WHERE name = 'tickets'),
+    (SELECT TOTAL(LENGTH(details)) FROM held)
 FROM (SELECT COUNT(*) AS size FROM postings GROUP BY key)
 """
 
@@ -306,7 +307,8 @@ class SqliteStore:
 
     async def info(self) -> dict[str, int]:
         """Counts, and the bytes of the file and of its log. Scans the whole index."""
-        names = ("documents", "contents", "entries", "postings", "buckets", "largest_bucket", "tickets")
+        counted = ("documents", "contents", "entries", "postings", "buckets", "largest_bucket", "tickets")
+        names = (*counted, "bytes_details")
         with self._transaction("DEFERRED") as connection:
             [row] = connection.execute(_COUNTS)
         counts = {name: int(value) for name, value in zip(names, row, strict=True)}
@@ -318,14 +320,14 @@ class SqliteStore:
 
 
 def _register_content(connection: sqlite3.Connection, new: NewEntry) -> ContentState:
-    document_id, version, content, entry, body, share = new
+    document_id, version, content, entry, body, share, details = new
     run, number = connection.execute, signed(entry)
     contents = contents_of(connection, document_id)
     others = tuple(stored.content for stored in contents if stored.content != content)
     current = next((stored for stored in contents if stored.content == content), None)
     stamp = entry
     if current is None:
-        run(_ADD_CONTENT, (document_id, content, document_id, number, version))
+        run(_ADD_CONTENT, (document_id, content, document_id, number, version, details))
     elif current.answer:
         return ContentState(None, current.answer, others, current.stamp)
     elif current.answer == VOID:

@@ -1,7 +1,7 @@
 """Export and import: an index is carried from one store to another in a file of JSON Lines.
 
     {"format": "gate-index", "version": 1, "profile": "standard@1", "digest": "..."}
-    {"type": "document", "document_id": "a", "held": [{"content": "...", "version": null, "answer": "...", ...}]}
+    {"type": "document", "document_id": "a", "held": [{"content": "...", "answer": "...", "details": "...", ...}]}
     {"type": "entry", "entry": "...", "content": "...", "holders": [["a", null]], "body": "...", "ticket": 7, ...}
     {"type": "end", "documents": 1, "entries": 1}
 
@@ -52,6 +52,7 @@ class HeldLine(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None
     answer: bytes | None
     stamp: Number
+    details: bytes = b""
 
 
 class DocumentLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="document"):
@@ -62,15 +63,25 @@ class DocumentLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     def of(cls, document: Document) -> DocumentLine:
         contents = tuple(
             HeldLine(
-                content=stored.content.hex(), version=stored.version, answer=stored.answer, stamp=f"{stored.stamp:016x}"
+                content=stored.content.hex(),
+                version=stored.version,
+                answer=stored.answer,
+                stamp=f"{stored.stamp:016x}",
+                details=stored.details,
             )
             for stored in document.contents
         )
         return cls(document_id=document.document_id, held=contents)
 
-    def document(self) -> Document:
+    def document(self, *, details: bool = True) -> Document:
         contents = (
-            HeldContent(bytes.fromhex(line.content), line.version, line.answer, int(line.stamp, 16))
+            HeldContent(
+                bytes.fromhex(line.content),
+                line.version,
+                line.answer,
+                int(line.stamp, 16),
+                line.details if details else b"",
+            )
             for line in self.held
         )
         return Document(self.document_id, tuple(contents))
@@ -182,9 +193,16 @@ def inspect(file: BinaryIO, name: str, *, method: Method, digest: str) -> Carrie
 
 
 async def restore(
-    store: ScannableStore, file: BinaryIO, name: str, *, method: Method, progress: Progress = lambda count: None
+    store: ScannableStore,
+    file: BinaryIO,
+    name: str,
+    *,
+    method: Method,
+    keep_details: bool = True,
+    progress: Progress = lambda count: None,
 ) -> Carried:
-    """Write all that a file holds to a store. It may be done again after it was cut off: what is there is left alone.
+    """Write all that a file holds to a store, without the details of documents where those are not to be kept. It may
+    be done again after it was cut off: what is there is left alone.
 
     ConfigError: the store holds something else under the same name; nothing of that was changed.
     """
@@ -195,7 +213,7 @@ async def restore(
     lines = (_decoded(line, name) for line in _lines(file))
     while batch := list(islice(lines, BATCH)):
         records = [line.record() for line in batch if isinstance(line, EntryLine)]
-        known = [line.document() for line in batch if isinstance(line, DocumentLine)]
+        known = [line.document(details=keep_details) for line in batch if isinstance(line, DocumentLine)]
         if records:
             await scan.pass_ticket(max(record.ticket for record in records))
             _require_same(records, await scan.restore(records), name)

@@ -15,6 +15,7 @@ from gate.index.redis.layout import (
     decode_record,
     encode_held,
     encode_record,
+    encode_unanswered,
     entry_of,
     hash_tags,
     packed,
@@ -28,6 +29,7 @@ CONTENTS = st.binary(min_size=16, max_size=16)
 NAMES = st.text(max_size=20)
 VERSIONS = st.none() | NAMES
 NUMBERS = st.integers(1, 2**64 - 1)
+ANSWERS = st.none() | st.binary(max_size=30)
 REGISTRATIONS: st.SearchStrategy[dict[str, int]] = st.one_of(
     st.just({}), st.fixed_dictionaries({"ticket": NUMBERS}), st.fixed_dictionaries({"duplicate_of": NUMBERS})
 )
@@ -51,9 +53,19 @@ def test_a_record_is_decoded_as_it_was_encoded(
     assert entry_of(content[:4], value) == entry
 
 
-@given(st.lists(st.builds(HeldContent, CONTENTS, VERSIONS, st.none() | st.binary(max_size=30), NUMBERS), max_size=4))
+@given(st.lists(st.builds(HeldContent, CONTENTS, VERSIONS, ANSWERS, NUMBERS, st.binary(max_size=30)), max_size=4))
 def test_the_contents_of_a_document_are_decoded_as_they_were_encoded(contents: list[HeldContent]) -> None:
     assert decode_held(encode_held(tuple(contents))) == tuple(contents)
+
+
+def test_the_contents_of_a_document_have_known_bytes() -> None:
+    held = (HeldContent(b"c" * 16, None, None, 1), HeldContent(b"d" * 16, "v", b"yes", 2, b"title"))
+    first, second = b"c" * 16 + b"\1" + bytes(7), b"d" * 16 + b"\2" + bytes(7)
+    label = b"\x08\0" + b"\1\0v" + b"title"
+    assert encode_held(held) == first + b"\xff\xff\xff\xff" + second + label + b"\3\0yes"
+    only_details = (HeldContent(b"c" * 16, None, b"", 1, b"title"),)
+    assert encode_held(only_details) == first + b"\7\0" + b"\xff\xff" + b"title" + bytes(2)
+    assert first + encode_unanswered("v", b"title") == first + label + b"\xff\xff"
 
 
 @given(st.lists(CONTENTS, min_size=1, max_size=20))

@@ -21,6 +21,7 @@ async def test_documents_entries_and_postings_are_counted_with_the_largest_bucke
     info = await store.info()
     assert (info["documents"], info["entries"], info["postings"]) == (5, 5, 4)
     assert (info["buckets"], info["largest_bucket"]) == (2, 3)
+    assert info["bytes_details"] == 0
     assert all(info[part] > 0 for part in ("bytes_buckets", "bytes_entries", "bytes_documents"))
 
 

@@ -41,6 +41,20 @@ def imported(gate: Gate, content: bytes) -> Carried:
     return carried
 
 
+@pytest.mark.parametrize(("keep", "title"), [(True, "The Lighthouse"), (False, None)])
+def test_details_are_imported_unless_they_are_not_to_be_kept(tmp_path: Path, keep: bool, title: str | None) -> None:
+    with open_gate("memory", "", tmp_path, profile_of()) as gate:
+        gate.check_in([CheckIn(document_id="a", text=LIGHTHOUSE, title="The Lighthouse", uri="/a.txt")])
+        content = exported(gate)
+    with open_gate("memory", "", tmp_path, profile_of()) as gate:
+        for _ in range(2):  # an import may be repeated
+            gate.with_store(
+                lambda store: transfer.restore(store, io.BytesIO(content), "it", method=gate.method, keep_details=keep)
+            )
+        assert gate.explain(["a"])[0][0].title == title
+        assert (gate.info()["bytes_details"] > 0) == keep
+
+
 def lines(content: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in content.splitlines()]
 

@@ -5,7 +5,8 @@
 -- items    document id, and the record of a document that holds the content alone
 --
 -- A document record is one or more of
---     content 16 | stamp 8 | version length 2 | version | answer length 2 | answer        length 65535: there is none
+--     content 16 | stamp 8 | label length 2 | label | answer length 2 | answer            length 65535: there is none
+-- The label is the version and the details of the document, which never change.
 -- An answer of length 0 was taken back; from now on there is none, and the stamp is a new one.
 --
 -- Returns per item: the document's record as it was before, '' if it is new.

@@ -14,8 +14,8 @@
 local function with_answer(record, stamped, wanted, named)
   local begin = 1
   while begin <= #record do
-    local version = short(record, begin + 24)
-    local answer_at = begin + 26 + (version == 65535 and 0 or version)
+    local label = short(record, begin + 24)
+    local answer_at = begin + 26 + (label == 65535 and 0 or label)
     local length = short(record, answer_at)
     local past = answer_at + 2 + (length == 65535 and 0 or length)
     local matches = sub(record, begin, begin + #stamped - 1) == stamped
