@@ -26,6 +26,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from gate.errors import IndexLost
 from gate.logs import describe_error, get_logger
 from gate.model import Degraded, Verdict
 
@@ -76,6 +77,7 @@ class WorkerMetrics:
         self._sources: dict[str | None, str] = {None: NO_SOURCE}
         self._retries: dict[Dependency, int] = {}  # failed attempts since the dependency went down
         self._reasons: dict[Dependency, set[tuple[str, str | None]]] = {}  # and the distinct reasons of these
+        self._losses: set[str | None] = set()  # what is missing of the index, as it was logged
         self._assigned: set[tuple[str, int]] = set()
         self._make_metrics()
 
@@ -153,6 +155,10 @@ class WorkerMetrics:
             "dependency",
             mode="livemin",
         )
+        self._index_lost = gauge(
+            "index_lost",
+            "Workers whose index is gone, incomplete, or another one than their group has worked on.",
+        )
         self._down_seconds = counter(
             "dependency_down_seconds",
             "Time for which a dependency was down, summed over workers; added when it is up again.",
@@ -201,6 +207,7 @@ class WorkerMetrics:
             self._stage.labels(stage)
         self._partitions.labels(self._worker).set(0)
         self._circuit.set(0)
+        self._index_lost.set(0)
 
     # The worker and its partitions
 
@@ -329,6 +336,8 @@ class WorkerMetrics:
             is_new = (code, message) not in reasons
             reasons.add((code, message))
         self._retried.labels(dependency).inc()
+        if code == IndexLost.code:
+            self._record_index_lost(message)
         why = {} if message is None else {"message": message}
         if retries == 1:
             self._up.labels(dependency).set(0)
@@ -336,11 +345,20 @@ class WorkerMetrics:
         elif retries & (retries - 1) == 0 or is_new:
             self._log.warning("dependency.retry_failed", dependency=dependency, retries=retries, code=code, **why)
 
+    def _record_index_lost(self, message: str | None) -> None:
+        self._index_lost.set(1)
+        if message not in self._losses:
+            self._losses.add(message)
+            self._log.error("index.lost", message=message)
+
     def record_recovery(self, dependency: Dependency, seconds: float) -> None:
         """`seconds`: how long it was down."""
         with self._lock:
             retries = self._retries.pop(dependency, 0)
             self._reasons.pop(dependency, None)
+        if dependency == "index":
+            self._index_lost.set(0)
+            self._losses.clear()
         self._up.labels(dependency).set(1)
         self._down_seconds.labels(dependency).inc(max(seconds, 0.0))
         self._log.info("dependency.came_up", dependency=dependency, down_seconds=round(seconds, 3), retries=retries)

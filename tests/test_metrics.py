@@ -203,6 +203,25 @@ def test_another_reason_of_an_outage_is_logged_at_once(caplog: pytest.LogCapture
     ]
 
 
+def test_a_lost_index_is_a_gauge_until_it_is_back_and_an_error_once_for_each_message(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    metrics = WorkerMetrics()
+    assert value(metrics, "gate_index_lost") == 0
+    metrics.record_failed_attempt("index", "unavailable", "Redis does not answer")
+    assert value(metrics, "gate_index_lost") == 0
+    for message in ("gone", "gone", "another index", "gone"):
+        metrics.record_failed_attempt("index", "index_lost", message)
+    metrics.record_failed_attempt("index", "unavailable", "Redis does not answer")
+    assert value(metrics, "gate_index_lost") == 1
+    lost = [event["message"] for event in events(caplog) if event["event"] == "index.lost"]
+    assert lost == ["gone", "another index"]
+    metrics.record_recovery("broker", 1.0)
+    assert value(metrics, "gate_index_lost") == 1
+    metrics.record_recovery("index", 1.0)
+    assert value(metrics, "gate_index_lost") == 0
+
+
 def test_the_lag_of_a_revoked_partition_is_no_longer_exported() -> None:
     metrics = WorkerMetrics(worker="2")
     metrics.record_assigned([("check-ins", 0), ("check-ins", 1)])

@@ -391,6 +391,12 @@ WORKERS = Dashboard(
                     "1: up. 0: at least one worker cannot reach it and retries.",
                 ),
                 Panel(
+                    "Index lost",
+                    "short",
+                    [("gate_index_lost", "{{instance}}")],
+                    "Workers whose index is gone, incomplete, or another one than their group has worked on.",
+                ),
+                Panel(
                     "Retries",
                     "cps",
                     [(rate("gate_dependency_retries_total", "dependency"), "{{dependency}}")],

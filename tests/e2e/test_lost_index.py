@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.deploy_files import DEPLOY
 from tests.support.gate_on_kafka import GateFactory, GateOnKafka, InputRecord
 from tests.support.servers import RedisCluster, RedisServer, redis_cluster, redis_server, wait_until
 
@@ -56,11 +58,12 @@ def refused(gate: GateOnKafka, *, delivery: str = "at_least_once") -> str:
     return str(process.readiness()[1]["index"])
 
 
-def rebuild(gate: GateOnKafka, *options: str) -> None:
-    """The command of the runbook."""
-    command = [sys.executable, "-m", "gate", "index", "rebuild", "--from-topic", *options]
-    command += ["--kafka", gate.brokers, "--index", gate.index, "--set", f"kafka_group={gate.group}"]
-    command += ["--set", f"kafka_topics={','.join(gate.topics.check_ins)}"]
+def recover(gate: GateOnKafka) -> None:
+    """Run the command of the runbook, on the topics of a test."""
+    [line] = re.findall(r"^ *gate (index rebuild .* --recover .*)$", (DEPLOY / "RUNBOOK.md").read_text(), re.MULTILINE)
+    words = line.replace("HOST:PORT", gate.brokers).replace("URL", gate.index).split()
+    settings = [f"kafka_group={gate.group}", f"kafka_topics={','.join(gate.topics.check_ins)}"]
+    command = [sys.executable, "-m", "gate", *words, *(word for one in settings for word in ("--set", one))]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -81,14 +84,17 @@ def test_no_copy_passes_when_redis_comes_back_empty_and_the_next_worker_starts(
     restart_empty(own_redis)
     gate.send(documents("copy"))
     assert "the index is gone" in running.wait_ready(ready=False)["index"]
+    assert "gate_index_lost 1.0" in running.metrics()
+    assert running.log.read_text().count('"event": "index.lost"') == 1
     assert "group" in refused(gate, delivery=delivery)
     with own_redis.client() as client:
         assert not client.keys("gate:*")  # the next worker created nothing
     assert len(gate.all_records(gate.topics.verdicts)) == DOCUMENTS
 
-    rebuild(gate, "--recover")
+    recover(gate)
     assert not passed_copies(gate)  # the workers that waited went on by themselves
     running.wait_ready()
+    assert "gate_index_lost 0.0" in running.metrics()
 
 
 @guarantees
@@ -106,7 +112,7 @@ def test_no_copy_passes_when_a_master_of_a_cluster_comes_back_empty(
     assert "a part of the index is gone" in refused(gate, delivery=delivery)
     assert len(gate.all_records(gate.topics.verdicts)) == DOCUMENTS
 
-    rebuild(gate, "--recover")
+    recover(gate)
     assert not passed_copies(gate)
 
 
