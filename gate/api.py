@@ -101,7 +101,7 @@ class Gate:
         profile: the name of a built-in one, a .toml file, or a `Profile`.
         index:   the SQLite file to keep the index in, or the URL of a Redis (redis://, rediss://, unix://,
                  redis+sentinel://, redis+cluster://); made if it is not there. None keeps it in memory.
-        secret:  a seed of at most 64 bytes, without which nobody can make two texts collide on purpose. An index opens
+        secret:  a key of at most 64 bytes, without which nobody can make two texts collide on purpose. An index opens
                  only with the secret that it was made with.
         redis:   how to reach a Redis beyond its URL: passwords, certificates, timeouts, retries.
         observer: is called for every round trip to a server, for metrics.

@@ -163,7 +163,7 @@ def questions(characters: int) -> list[Question]:
         "rensa": Peer(rensa_words(), 4),
         "rensa, batches": Peer(rensa_batches(), 4),
     }
-    sound = batched(lambda some: soundex_tokens(find_words(normalise(some)), 0))
+    sound = batched(lambda some: soundex_tokens(find_words(normalise(some))))
     plain, spelt = fingerprint(WORDS), fingerprint(CHARACTERS)
     return [
         Question("words 3, 2 KB", small, plain, {"gaoya": Peer(by_words, 2), "simhash": Peer(simple, 25)}),

@@ -72,7 +72,7 @@ def contenders(documents: Sequence[str], window: int) -> list[Contender]:
     raw = in_pieces(documents)
     normal = [normalise(batch) for batch in raw]
     polynomial = rabin.polynomial_of(b"")
-    data = [windows(batch, window, polynomial).data for batch in normal]
+    data = [windows(batch, window).data for batch in normal]
     size = sum(one.size for one in data)
 
     def step(work: Callable[[], object]) -> Callable[[int], int]:

@@ -62,10 +62,10 @@ def _union(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int6
 
 
 def _hashed(data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64], secret: bytes) -> Hashes:
-    """The first eight of 16 bytes of MurmurHash3 x64 128; with a secret, of keyed BLAKE2b."""
+    """The first eight of 16 bytes of MurmurHash3 x64 128; with a secret, of BLAKE2b under a key derived from it."""
     flat, places = data.tobytes(), zip(begins.tolist(), ends.tolist())
     if secret:
-        key = secret if len(secret) <= 64 else hashlib.blake2b(secret).digest()
+        key = hashlib.blake2b(secret, digest_size=32, person=b"gate.chunks").digest()
         digests = [hashlib.blake2b(flat[a:b], key=key, digest_size=16).digest() for a, b in places]
     else:
         digest = mmh3.mmh3_x64_128_digest

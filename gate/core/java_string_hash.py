@@ -7,19 +7,22 @@ the units a .. b-1 is (C[b] - C[a]) 31^(b-1): one running sum serves every windo
 - characters: k UTF-16 units side by side, white space left out (four score -> four, ours, ursc, rsco ...);
 - words and Soundex: k words or codes, with a space between two of them.
 
-A secret, where there is one, is mixed in: the hash h becomes fmix64(h xor seed) >> 32.
+Texts whose String.hashCode is equal are easily made. With a secret the hash of a k-gram is therefore the upper half of
+its feature in `gate.core.keyed_hash`: of k UTF-16 units, or of k tokens.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
-from gate.core import token_filters
+from gate.core import shingles, token_filters
+from gate.core.keyed_hash import key_of
 from gate.core.profile import Profile
 from gate.core.shingles import Features, filter_texts
 from gate.core.text import Texts
-from gate.core.tokenizers import Tokens, Words, find_words, fmix64, seed_of, soundex_codes, word_tokens
+from gate.core.tokenizers import Tokens, Words, find_words, soundex_codes, word_tokens
 
 U32 = NDArray[np.uint32]
 Places = NDArray[np.int64]
@@ -32,18 +35,22 @@ _STEP = 4096  # powers to multiply out one by one; the others are products of tw
 def features(texts: Texts, profile: Profile, secret: bytes = b"", *, gram: int | None = None) -> Features:
     """The hash codes of each text's k-grams, unsigned, in the order of the text, repeated ones included."""
     gram = profile.gram if gram is None else gram
-    texts = filter_texts(texts, profile)
-    hashes, starts = (
-        _character_grams(texts, gram)
-        if profile.tokenizer == "characters"
-        else _token_grams(texts, profile, gram, seed_of(secret))
-    )
-    wide = hashes.astype(np.uint64)
     if secret:
-        wide ^= np.uint64(seed_of(secret))
-        fmix64(wide)
-        wide >>= np.uint64(32)
-    return Features(wide, starts)
+        return _keyed(texts, structs.replace(profile, gram=gram), secret)
+    texts = filter_texts(texts, profile)
+    by_characters = profile.tokenizer == "characters"
+    hashes, starts = _character_grams(texts, gram) if by_characters else _token_grams(texts, profile, gram)
+    return Features(hashes.astype(np.uint64), starts)
+
+
+def _keyed(texts: Texts, profile: Profile, secret: bytes) -> Features:
+    key = key_of(secret)
+    if profile.tokenizer == "characters" and key is not None:
+        units, starts = _units(filter_texts(texts, profile))
+        wide = shingles.keyed_grams(units, starts, profile.gram, key)
+    else:
+        wide = shingles.features(texts, profile, secret)
+    return Features(wide.hashes >> np.uint64(32), wide.starts)
 
 
 def hash_codes(units: NDArray[np.generic], begins: Places, ends: Places) -> U32:
@@ -75,29 +82,34 @@ def windows(starts: Places, width: int) -> tuple[Places, Places]:
 
 
 def _character_grams(texts: Texts, gram: int) -> tuple[U32, Places]:
-    keep = texts.points != _SPACE
-    points, starts = texts.points[keep], texts.starts - np.searchsorted(np.flatnonzero(~keep), texts.starts)
-    units: NDArray[np.generic] = points
-    if points.dtype != np.uint8:
-        units = np.frombuffer(points.tobytes().decode("utf-32-le").encode("utf-16-le"), "<u2")
-        starts = starts + np.searchsorted(np.flatnonzero(points > 0xFFFF), starts)
+    units, starts = _units(texts)
     begins, bounds = windows(starts, gram)
     return hash_codes(units, begins, begins + gram), bounds
 
 
-def _token_grams(texts: Texts, profile: Profile, gram: int, seed: int) -> tuple[U32, Places]:
+def _units(texts: Texts) -> tuple[NDArray[np.unsignedinteger], Places]:
+    """The UTF-16 units of each text without its white space."""
+    keep = texts.points != _SPACE
+    points, starts = texts.points[keep], texts.starts - np.searchsorted(np.flatnonzero(~keep), texts.starts)
+    if points.dtype == np.uint8:
+        return points, starts
+    units = np.frombuffer(points.tobytes().decode("utf-32-le").encode("utf-16-le"), "<u2")
+    return units, starts + np.searchsorted(np.flatnonzero(points > 0xFFFF), starts)
+
+
+def _token_grams(texts: Texts, profile: Profile, gram: int) -> tuple[U32, Places]:
     words = find_words(texts)
-    tokens = word_tokens(words, seed)
+    tokens = plain = word_tokens(words)
     codes, lengths = _words(words)
     if profile.tokenizer == "soundex":
-        chunks = soundex_codes(words, tokens.hashes, seed)
+        chunks = soundex_codes(words, tokens.hashes)
         coded = np.flatnonzero(chunks)
         letters = np.ascontiguousarray(chunks[coded].astype("<u8")).view(np.uint8).reshape(-1, 8)[:, :4].reshape(-1)
         codes[coded] = hash_codes(letters, np.arange(0, letters.size, 4), np.arange(4, letters.size + 4, 4))
         lengths[coded] = 4
         tokens = Tokens(np.where(chunks == 0, tokens.hashes, chunks), tokens.starts)
     if profile.drop_stop_words:
-        stay = ~token_filters.is_stop(word_tokens(words, 0).hashes, profile.stop_words)
+        stay = ~token_filters.is_stop(plain.hashes, profile.stop_words)
         tokens, codes, lengths = tokens.only(stay), codes[stay], lengths[stay]
     if profile.drop_repeats:
         stay = token_filters.is_first_occurrence(tokens)

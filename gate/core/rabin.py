@@ -15,7 +15,7 @@ That is one step after another, so the batch is cut into lanes of equal length t
     lane 1           b b b b b b b b    each lane reads the w bytes that precede it
     lane 2                   b b b b ...
 
-P is derived from the secret. Without the secret, windows that collide cannot be constructed.
+P is derived from the secret, so that windows that collide cannot be constructed without it.
 """
 
 from __future__ import annotations

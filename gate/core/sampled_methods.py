@@ -18,7 +18,6 @@ from gate.core.bands import Probes
 from gate.core.method import COUNT_BYTES, NO_LIMIT, BodyLayout, Floats, Measures, Signatures, stack, whole
 from gate.core.method_parameters import BswN, MinN, ModN, SketchN, WindowParameters
 from gate.core.profile import Profile
-from gate.core.rabin import polynomial_of
 from gate.core.shingles import Features
 from gate.core.sketches import Windows
 from gate.core.text import Texts
@@ -170,7 +169,7 @@ class SketchMethod:
 
 
 def _windows(texts: Texts, profile: Profile, parameters: WindowParameters, secret: bytes) -> Windows:
-    return sketches.windows(shingles.filter_texts(texts, profile), parameters.window, polynomial_of(secret))
+    return sketches.windows(shingles.filter_texts(texts, profile), parameters.window, secret)
 
 
 def _prints(body: bytes) -> Hashes:

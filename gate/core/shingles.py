@@ -6,8 +6,10 @@
 - words and Soundex: with t the token hashes, the feature at token j is
   fmix64(t[j] + Q t[j+1] + Q^2 t[j+2] + ... + Q^(k-1) t[j+k-1]) mod 2^64, Q = 0x9E3779B97F4A7C15 - 2.
 
-k-grams never cross from one document into the next; a document of fewer than k tokens has no features. With a secret,
-every chain starts from a seed of it, and features under different secrets have nothing to do with each other.
+With a secret, the feature is that of `gate.core.keyed_hash`: of a window of k code points, or of k tokens.
+
+k-grams never cross from one document into the next; a document of fewer than k tokens has no features. Features under
+different secrets have nothing to do with each other.
 
 What is stored under a profile depends on every bit here: the vectors in the tests guard it.
 """
@@ -19,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import token_filters
+from gate.core import keyed_hash, token_filters
+from gate.core.keyed_hash import Key, key_of
 from gate.core.profile import Profile
 from gate.core.text import Texts
 from gate.core.tokenizers import (
@@ -29,7 +32,6 @@ from gate.core.tokenizers import (
     find_words,
     fmix64,
     lanes_of,
-    seed_of,
     soundex_tokens,
     utf8,
     word_tokens,
@@ -72,10 +74,21 @@ class Features:
 
 def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
     """The features of each text under a profile, in the order of the text, repeated ones included."""
-    seed, texts = seed_of(secret), filter_texts(texts, profile)
+    key, texts = key_of(secret), filter_texts(texts, profile)
     if profile.tokenizer == "characters":
-        return _character_grams(texts, profile.gram, seed)
-    return _token_grams(_tokens(texts, profile, seed), profile.gram)
+        if key is not None:
+            return keyed_grams(texts.points, texts.starts, profile.gram, key)
+        return _character_grams(texts, profile.gram)
+    tokens = _tokens(texts, profile, key)
+    if key is not None:
+        return keyed_grams(tokens.hashes, tokens.starts, profile.gram, key)
+    return _token_grams(tokens, profile.gram)
+
+
+def keyed_grams(values: NDArray[np.unsignedinteger], starts: NDArray[np.int64], gram: int, key: Key) -> Features:
+    """The features under a secret of all windows of so many values that lie within one text."""
+    bounds, keep = _within(starts, gram)
+    return Features(keyed_hash.hash_windows(values, gram, key)[keep], bounds)
 
 
 def filter_texts(texts: Texts, profile: Profile) -> Texts:
@@ -89,11 +102,11 @@ def filter_texts(texts: Texts, profile: Profile) -> Texts:
     return texts
 
 
-def _tokens(texts: Texts, profile: Profile, seed: int) -> Tokens:
+def _tokens(texts: Texts, profile: Profile, key: Key | None) -> Tokens:
     words = find_words(texts)
-    tokens = word_tokens(words, seed) if profile.tokenizer == "words" else soundex_tokens(words, seed)
+    tokens = word_tokens(words, key) if profile.tokenizer == "words" else soundex_tokens(words, key)
     if profile.drop_stop_words:
-        plain = tokens if profile.tokenizer == "words" and not seed else word_tokens(words, 0)
+        plain = tokens if profile.tokenizer == "words" and key is None else word_tokens(words)
         tokens = token_filters.drop_stop_words(tokens, plain.hashes, profile.stop_words)
     return token_filters.drop_repeats(tokens) if profile.drop_repeats else tokens
 
@@ -111,10 +124,10 @@ def _within(starts: NDArray[np.int64], gram: int) -> tuple[NDArray[np.int64], ND
     return bounds, keep
 
 
-def _character_grams(texts: Texts, gram: int, seed: int) -> Features:
+def _character_grams(texts: Texts, gram: int) -> Features:
     data, offsets = utf8(texts)
     if offsets is None and gram <= 8:
-        return _short_ascii_grams(data, texts.starts, gram, seed)
+        return _short_ascii_grams(data, texts.starts, gram)
     bounds, keep = _within(texts.starts, gram)
     begins = np.flatnonzero(keep)
     if offsets is None:
@@ -122,10 +135,10 @@ def _character_grams(texts: Texts, gram: int, seed: int) -> Features:
     else:
         lengths = offsets[begins + gram] - offsets[begins]
         begins = offsets[begins]
-    return Features(chained(data, begins, lengths, seed), bounds)
+    return Features(chained(data, begins, lengths), bounds)
 
 
-def _short_ascii_grams(data: NDArray[np.uint8], starts: NDArray[np.int64], gram: int, seed: int) -> Features:
+def _short_ascii_grams(data: NDArray[np.uint8], starts: NDArray[np.int64], gram: int) -> Features:
     """Grams of at most eight ASCII characters are one chunk each: load it at every place, and mix."""
     bounds = np.zeros_like(starts)
     np.cumsum(np.maximum(np.diff(starts) - (gram - 1), 0), out=bounds[1:])
@@ -133,8 +146,6 @@ def _short_ascii_grams(data: NDArray[np.uint8], starts: NDArray[np.int64], gram:
     lanes, mask = lanes_of(data), np.uint64((1 << 8 * gram) - 1)
     for begin, first, last in zip(starts.tolist(), bounds.tolist(), bounds[1:].tolist()):
         np.bitwise_and(lanes[begin : begin + last - first], mask, out=hashes[first:last])
-    if seed:
-        hashes ^= np.uint64(seed)
     return Features(fmix64(hashes), bounds)
 
 

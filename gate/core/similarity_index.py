@@ -27,7 +27,8 @@ Hashes are signed, as they are in Java, so a sum may be negative, and that of tw
 - The super shingle hashes each k hashes, side by side but not overlapping, as `Arrays.hashCode` does, and then those,
   until one is left. The paper makes "k-grams" of the hashes, which would overlap: each round would then shorten the
   document by k - 1 hashes only and take the square of its length in all.
-- The Rabin hash is that of `gate.core.rabin_sequence`, read as a signed number.
+- The Rabin hash is that of `gate.core.rabin_sequence`, read as a signed number. It can be undone, so that with a secret
+  it is SipHash of that under the key of `gate.core.keyed_hash`, except of an empty sketch.
 
 **Alike.** "Within 30 %" is not the same from both sides: 72 is within 30 % of 102, but 102 is not within 30 % of 72.
 The likeness here is smaller / larger, 0 if the signs differ, and the threshold .7: alike are two of which one is within
@@ -48,6 +49,7 @@ from numpy.typing import NDArray
 
 from gate.core import java_string_hash, rabin_sequence
 from gate.core.bands import Probes
+from gate.core.keyed_hash import hash_numbers, key_of
 from gate.core.length_filter import distinct
 from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, stack
 from gate.core.method import whole as rows_of
@@ -90,7 +92,11 @@ def numbers(features: Features, method: int, *, gram: int, window: int, secret: 
     filtered = FILTERS[(method - 1) // 2](whole, window)
     if method % 2:
         return np.diff(np.concatenate([[0], np.cumsum(filtered.values, dtype=np.int64)])[filtered.starts])
-    return rabin_sequence.fingerprints(filtered.values.view(np.uint32), filtered.starts, secret).view(np.int64)
+    prints = rabin_sequence.fingerprints(filtered.values.view(np.uint32), filtered.starts, secret)
+    if (key := key_of(secret)) is not None:
+        filled = np.diff(filtered.starts) > 0
+        prints[filled] = hash_numbers(prints[filled], key)
+    return prints.view(np.int64)
 
 
 def _all(whole: Sketch, window: int) -> Sketch:

@@ -1,6 +1,7 @@
 """Mod_n, Min_n and Sketch_n: which fingerprints of a text's windows represent the text.
 
-A text is the set of the Rabin fingerprints of all its windows of w bytes (UTF-8 of the normal form). Of that set
+A text is the set of the Rabin fingerprints of all its windows of w bytes (UTF-8 of the normal form); with a secret,
+which Rabin fingerprints alone would give away, of SipHash of these under the key of `gate.core.keyed_hash`. Of that set
 
     Mod_n     keeps the fingerprints that n divides: as many as the text is long, so a part differs from its whole
     Min_n     keeps the n smallest
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core import rabin
+from gate.core.keyed_hash import hash_numbers, key_of
 from gate.core.shingles import Features
 from gate.core.text import Texts, encoded
 from gate.core.tokenizers import Hashes, fmix64
@@ -66,11 +68,14 @@ class Windows:
         return places[inside], owners[inside]
 
 
-def windows(texts: Texts, width: int, polynomial: int) -> Windows:
+def windows(texts: Texts, width: int, secret: bytes = b"") -> Windows:
     """Every window of each text; a text of fewer than `width` bytes has none."""
     data, bounds = _bytes_of(texts)
     ends = np.maximum(bounds[1:] - (width - 1), bounds[:-1])
-    return Windows(data, bounds, rabin.fingerprints(data, width, polynomial), ends, width)
+    prints = rabin.fingerprints(data, width, rabin.polynomial_of(secret))
+    if (key := key_of(secret)) is not None:
+        prints = hash_numbers(prints, key)
+    return Windows(data, bounds, prints, ends, width)
 
 
 def _bytes_of(texts: Texts) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -83,7 +83,7 @@ def drop_vowels(texts: Texts) -> Texts:
 def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
     """Leave out each stop word and the space behind it."""
     words = find_words(texts)
-    stops = is_stop(word_tokens(words, 0).hashes, stop_words)
+    stops = is_stop(word_tokens(words).hashes, stop_words)
     begins, lengths = words.begins[stops], words.lengths[stops]
     size = words.data.size - 8
     edges = np.zeros(size + 1, dtype=np.int8)
@@ -98,7 +98,7 @@ def drop_stop_words_from_text(texts: Texts, stop_words: Sequence[str]) -> Texts:
 
 
 def drop_stop_words(tokens: Tokens, plain: Hashes, stop_words: Sequence[str]) -> Tokens:
-    """Leave out the tokens of stop words; `plain` are the unseeded hashes of the words that the tokens were made of."""
+    """Leave out the tokens of stop words; `plain` are the hashes, without a secret, of the words they were made of."""
     return tokens.only(~is_stop(plain, stop_words))
 
 
@@ -131,7 +131,7 @@ def is_stop(plain: Hashes, stop_words: Sequence[str]) -> NDArray[np.bool_]:
 @lru_cache(maxsize=64)
 def _stop_list(stop_words: tuple[str, ...]) -> tuple[Hashes, NDArray[np.bool_]]:
     """Sorted hashes of the words. An entry that is several words (don't) counts for each of them."""
-    listed = np.unique(word_tokens(find_words(normalise(stop_words or ENGLISH)), 0).hashes)
+    listed = np.unique(word_tokens(find_words(normalise(stop_words or ENGLISH))).hashes)
     sieve = np.zeros(1 << 16, dtype=np.bool_)
     sieve[listed >> np.uint64(48)] = True
     return listed, sieve

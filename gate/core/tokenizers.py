@@ -7,15 +7,15 @@ is a word. A word longer than 64 code points is cut every 64: text without space
 **The hash of a token**, bit for bit (a kernel in another language must repeat it): its UTF-8 bytes in chunks of eight,
 each chunk read as a little-endian 64-bit number, the last one filled up with zeros; then
 
-    h = seed;  for each chunk:  h = fmix64(h ^ chunk)
+    h = 0;  for each chunk:  h = fmix64(h ^ chunk)
 
 where fmix64 is the finaliser of MurmurHash3. A chunk is hashed by a bijection, so words of up to eight bytes never
-collide, and one unaligned load takes the place of eight steps of a polynomial. The seed is 0, or derived from a secret.
+collide, and one load takes the place of eight steps of a polynomial. What is a bijection can be undone: under a secret
+a token is its value in `gate.core.keyed_hash` instead, which the hash of a k-gram hides.
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import unicodedata
 from dataclasses import dataclass
@@ -25,13 +25,16 @@ import jellyfish
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core import keyed_hash
+from gate.core.byte_chunks import U64, aligned, load_chunks
+from gate.core.keyed_hash import Key
 from gate.core.text import Texts
 
 Hashes = NDArray[np.uint64]
 
 LONGEST_WORD = 64
+CODE_BYTES = 4  # of a Soundex code
 
-_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 _CACHED = 32 * 1024  # hashes to work on at a time: 256 KB and as much spare stay in a core's cache
 _SHIFT = np.uint64(33)
 _FIRST = np.uint64(0xFF51AFD7ED558CCD)
@@ -79,13 +82,6 @@ class Tokens:
         return Tokens(self.hashes[keep], self.starts - np.searchsorted(dropped, self.starts))
 
 
-def seed_of(secret: bytes) -> int:
-    """The seed of all token hashes: two texts whose tokens collide cannot be built without the secret."""
-    if not secret:
-        return 0
-    return int.from_bytes(hashlib.blake2b(secret, digest_size=8, person=b"gate.features").digest(), "little")
-
-
 def fmix64(values: Hashes) -> Hashes:
     """The finaliser of MurmurHash3, in place, for a contiguous array."""
     flat = values.reshape(-1)
@@ -118,50 +114,29 @@ def lanes_of(data: NDArray[np.uint8]) -> Hashes:
     return np.ndarray((data.size - 7,), dtype="<u8", buffer=data, strides=(1,))
 
 
-def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
-    """The hash, as defined above, of some stretches of bytes."""
-    lanes = np.zeros(data.size // 8 + 2, dtype="<u8")
-    lanes.view(np.uint8)[: data.size] = data
+def chained(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> Hashes:
+    """The hash without a secret, as defined above, of some stretches of bytes."""
+    lanes = aligned(data)
     hashes = np.empty(begins.size, dtype=np.uint64)
     for first in range(0, begins.size, _CACHED):
         some = slice(first, first + _CACHED)
-        hashes[some] = _chained(lanes, begins[some], lengths[some], seed)
+        hashes[some] = _chained(lanes, begins[some], lengths[some])
     return hashes
 
 
-def _chained(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64], seed: int) -> Hashes:
-    hashes = _loaded(lanes, begins, lengths)
-    if seed:
-        hashes ^= np.uint64(seed)
-    fmix64(hashes)
+def _chained(lanes: U64, begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> Hashes:
+    hashes = fmix64(load_chunks(lanes, begins, lengths))
     longer = np.flatnonzero(lengths > 8)
     begins, left = begins[longer], lengths[longer]
     while longer.size:
         begins += 8
         left -= 8
-        chunk = _loaded(lanes, begins, left)
+        chunk = load_chunks(lanes, begins, left)
         chunk ^= hashes[longer]
         hashes[longer] = fmix64(chunk)
         more = left > 8
         longer, begins, left = longer[more], begins[more], left[more]
     return hashes
-
-
-def _loaded(lanes: Hashes, begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> Hashes:
-    """The chunk that begins at each place: eight bytes, zeros from `lengths` on.
-
-    Put together out of the two aligned numbers that it lies in: numpy loads those several times faster than one that is
-    not aligned.
-    """
-    places, shifts = begins >> 3, ((begins & 7) << 3).view(np.uint64)
-    chunks = lanes.take(places)
-    chunks >>= shifts
-    places += 1
-    rest = lanes.take(places)
-    rest <<= np.uint64(64) - shifts  # a shift by 64 leaves nothing, in numpy
-    chunks |= rest
-    chunks &= np.take(_MASKS, lengths, mode="clip")
-    return chunks
 
 
 def find_words(texts: Texts) -> Words:
@@ -177,9 +152,13 @@ def find_words(texts: Texts) -> Words:
     return Words(data, begins, ends - begins, starts)
 
 
-def word_tokens(words: Words, seed: int) -> Tokens:
+def word_tokens(words: Words, key: Key | None = None) -> Tokens:
     """A token for each word."""
-    return Tokens(chained(words.data, words.begins, words.lengths, seed), words.starts)
+    return Tokens(_hashed(words.data, words.begins, words.lengths, key), words.starts)
+
+
+def _hashed(data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], key: Key | None) -> Hashes:
+    return chained(data, begins, lengths) if key is None else keyed_hash.token_values(data, begins, lengths, key)
 
 
 def _ascii_words(texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -270,7 +249,7 @@ def _cut(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray
 class _Memo:
     """Soundex codes by word hash, in a table of fixed size where a newer word may displace an older one.
 
-    There is one for each seed: with a secret, two words that take each other's slot cannot be crafted.
+    There is one for each secret: with it, two words that take each other's slot cannot be crafted.
     """
 
     SLOT_BITS = 18  # 4 MB; several times the distinct words of most batches, so that few displace each other
@@ -295,29 +274,31 @@ class _Memo:
 
 
 @lru_cache(maxsize=4)
-def _memo_of(seed: int) -> _Memo:
+def _memo_of(key: Key | None) -> _Memo:
     return _Memo()
 
 
-def soundex_tokens(words: Words, seed: int) -> Tokens:
+def soundex_tokens(words: Words, key: Key | None = None) -> Tokens:
     """A token for the Soundex code of each word; a word that has none keeps its own hash.
 
     The code is known for words made of ASCII letters once their accents are stripped. Any other word would
     lose most of what it says (Soundex of a Russian word is nothing), so its own hash is kept.
     """
-    hashes = chained(words.data, words.begins, words.lengths, seed)
-    tokens = soundex_codes(words, hashes, seed)
-    verbatim = np.flatnonzero(tokens == 0)
-    if seed:
-        tokens ^= np.uint64(seed)
-    fmix64(tokens)
+    hashes = word_tokens(words, key).hashes
+    codes = soundex_codes(words, hashes, key)
+    spelt = codes.astype("<u8", copy=False).view(np.uint8)
+    places = np.arange(0, spelt.size, 8)
+    tokens = _hashed(spelt, places, np.full(codes.size, CODE_BYTES), key)
+    verbatim = np.flatnonzero(codes == 0)
     tokens[verbatim] = hashes[verbatim]
     return Tokens(tokens, words.starts)
 
 
-def soundex_codes(words: Words, hashes: Hashes, seed: int) -> Hashes:
+def soundex_codes(words: Words, hashes: Hashes, key: Key | None = None) -> Hashes:
     """The code of each word, its four ASCII characters as one chunk; 0: it has none. `hashes` are those of words."""
-    memo = _memo_of(seed)
+    memo = _memo_of(key)
+    if key is not None:  # the values of short words are no random numbers, as the memo's slots want them
+        hashes = fmix64(hashes ^ np.uint64(key.token_point))
     codes, missing = memo.look_up(hashes)
     if missing.size:
         distinct, first, inverse = np.unique(hashes[missing], return_index=True, return_inverse=True)

@@ -120,17 +120,76 @@ def fmix64(value: int) -> int:
     return value ^ value >> 33
 
 
-def chain(data: bytes, seed: int = 0) -> int:
-    value = seed
+def chain(data: bytes) -> int:
+    value = 0
     for i in range(0, len(data), 8):
         value = fmix64(value ^ int.from_bytes(data[i : i + 8], "little"))
     return value
 
 
-def seed_of(secret: bytes) -> int:
-    if not secret:
-        return 0
-    return int.from_bytes(hashlib.blake2b(secret, digest_size=8, person=b"gate.features").digest(), "little")
+# Hashes under a secret
+
+PRIME = 2**61 - 1
+
+
+def siphash(data: bytes, key: bytes) -> int:
+    """SipHash-1-3, as its paper gives SipHash-c-d."""
+
+    def sip_round() -> None:
+        v[0], v[2] = v[0] + v[1] & ALL_ONES, v[2] + v[3] & ALL_ONES
+        v[1], v[3] = rotate(v[1], 13) ^ v[0], rotate(v[3], 16) ^ v[2]
+        v[0] = rotate(v[0], 32)
+        v[2], v[0] = v[2] + v[1] & ALL_ONES, v[0] + v[3] & ALL_ONES
+        v[1], v[3] = rotate(v[1], 17) ^ v[2], rotate(v[3], 21) ^ v[0]
+        v[2] = rotate(v[2], 32)
+
+    halves = [int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")] * 2
+    words = b"somepseudorandomlygeneratedbytes"
+    v = [int.from_bytes(words[8 * i : 8 * i + 8], "big") ^ halves[i] for i in range(4)]
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) % 256])
+    for i in range(0, len(padded), 8):
+        message = int.from_bytes(padded[i : i + 8], "little")
+        v[3] ^= message
+        sip_round()
+        v[0] ^= message
+    v[2] ^= 0xFF
+    for _ in range(3):
+        sip_round()
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def rotate(value: int, bits: int) -> int:
+    return (value << bits | value >> 64 - bits) & ALL_ONES
+
+
+def hidden(number: int, secret: bytes) -> int:
+    """The SipHash of a number under a secret."""
+    key = hashlib.blake2b(secret, digest_size=16, person=b"gate.siphash").digest()
+    return siphash(number.to_bytes(8, "little"), key)
+
+
+def points(secret: bytes) -> tuple[int, int]:
+    """Where the polynomials of tokens and of windows are evaluated."""
+    both = hashlib.blake2b(secret, digest_size=32, person=b"gate.points").digest()
+    return int.from_bytes(both[:16], "little") % PRIME, int.from_bytes(both[16:], "little") % PRIME
+
+
+def keyed_token(data: bytes, secret: bytes) -> int:
+    point, value = points(secret)[0], 0
+    for i in range(0, len(data), 7):
+        chunk = data[i : i + 7]
+        value = (value * point + int.from_bytes(chunk, "little") + (len(chunk) << 56)) % PRIME
+    return value
+
+
+def token(word: str, secret: bytes = b"") -> int:
+    return keyed_token(word.encode(), secret) if secret else chain(word.encode())
+
+
+def keyed_windows(values: Sequence[int], width: int, secret: bytes) -> list[int]:
+    point = points(secret)[1]
+    windows = [values[i : i + width] for i in range(len(values) - width + 1)]
+    return [hidden(sum(value * pow(point, j, PRIME) for j, value in enumerate(w)) % PRIME, secret) for w in windows]
 
 
 _SOUNDEX = {c: str(n) for n, group in enumerate(("bfpv", "cgjkqsxz", "dt", "l", "mn", "r"), 1) for c in group}
@@ -195,7 +254,7 @@ def drop_stop_words_from_text(text: str, stop_words: Sequence[str] = ()) -> str:
 
 def features(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
     """The features of a normalised text."""
-    seed, k = seed_of(secret), profile.gram
+    k = profile.gram
     if profile.mask_numbers:
         normal = mask_numbers(normal)
     if profile.tokenizer == "characters":
@@ -203,7 +262,18 @@ def features(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
             normal = drop_stop_words_from_text(normal, profile.stop_words)
         if profile.drop_vowels:
             normal = drop_vowels(normal)
-        return [chain(normal[i : i + k].encode(), seed) for i in range(len(normal) - k + 1)]
+        if secret:
+            return keyed_windows([ord(letter) for letter in normal], k, secret)
+        return [chain(normal[i : i + k].encode()) for i in range(len(normal) - k + 1)]
+    sequence = token_sequence(normal, profile)
+    if secret:
+        return keyed_windows([keyed_token(token.encode(), secret) for token in sequence], k, secret)
+    tokens = [chain(token.encode()) for token in sequence]
+    return [fmix64(sum(pow(Q, j) * tokens[i + j] for j in range(k)) & ALL_ONES) for i in range(len(tokens) - k + 1)]
+
+
+def token_sequence(normal: str, profile: Profile) -> list[str]:
+    """The words of a text or their Soundex codes, without what the profile leaves out."""
     sequence = words(normal)
     if profile.drop_stop_words:
         stops = stop_list(profile.stop_words)
@@ -212,8 +282,7 @@ def features(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
         sequence = [soundex_token(word) for word in sequence]
     if profile.drop_repeats:
         sequence = list(dict.fromkeys(sequence))
-    tokens = [chain(token.encode(), seed) for token in sequence]
-    return [fmix64(sum(pow(Q, j) * tokens[i + j] for j in range(k)) & ALL_ONES) for i in range(len(tokens) - k + 1)]
+    return sequence
 
 
 # SimHash

@@ -12,14 +12,14 @@ from functools import cache
 import mmh3
 
 from gate.core.profile import Profile
-from tests.core.reference import ALL_ONES, fmix64, mask_numbers, mix_band
+from tests.core.reference import ALL_ONES, fmix64, hidden, mask_numbers, mix_band
 
 
 def body(normal: str, profile: Profile, secret: bytes = b"") -> bytes:
     """What is stored of a normalised text."""
     data = (mask_numbers(normal) if profile.mask_numbers else normal).encode()
     own = profile.parameters()
-    prints = window_prints(data, own["window"], polynomial(secret))
+    prints = window_prints(data, own["window"], secret)
     if own["method"] == "bsw-n" and own["chunks"] == "whole":
         return kept(chunk_hashes(data, prints, own["window"], own["sample"], secret), profile)
     return kept(prints, profile)
@@ -57,9 +57,10 @@ def polynomial(secret: bytes) -> int:
     raise AssertionError("one of 64 is irreducible")
 
 
-def window_prints(data: bytes, window: int, polynomial: int) -> list[int]:
+def window_prints(data: bytes, window: int, secret: bytes = b"") -> list[int]:
     windows = [data[i : i + window] for i in range(len(data) - window + 1)]
-    return [remainder(int.from_bytes(one, "big") << 64, polynomial) for one in windows]
+    prints = [remainder(int.from_bytes(one, "big") << 64, polynomial(secret)) for one in windows]
+    return [hidden(value, secret) for value in prints] if secret else prints
 
 
 def chunk_hashes(data: bytes, prints: Sequence[int], window: int, n: int, secret: bytes) -> list[int]:
@@ -69,9 +70,8 @@ def chunk_hashes(data: bytes, prints: Sequence[int], window: int, n: int, secret
         ends.append(len(data))
     chunks = [data[a:b] for a, b in zip([0, *ends], ends)]
     if secret:
-        return [
-            int.from_bytes(hashlib.blake2b(one, key=secret, digest_size=16).digest()[:8], "little") for one in chunks
-        ]
+        key = hashlib.blake2b(secret, digest_size=32, person=b"gate.chunks").digest()
+        return [int.from_bytes(hashlib.blake2b(one, key=key, digest_size=16).digest()[:8], "little") for one in chunks]
     return [int.from_bytes(mmh3.hash_bytes(one)[:8], "little") for one in chunks]
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from gate.core.profile import Profile
 from tests.core import reference
-from tests.core.reference import fmix64, seed_of, stop_list
-
-POLYNOMIAL = 1 << 64 | 0x2A5C9EF89D53B6CB  # of no secret
+from tests.core.reference import fmix64
+from tests.core.reference_sampling import polynomial
 
 
 def hash_code(text: str) -> int:
@@ -31,7 +30,8 @@ def units_of(text: str) -> list[str]:
     return [raw[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(raw), 2)]
 
 
-def grams(normal: str, profile: Profile, gram: int) -> list[str]:
+def sequence(normal: str, profile: Profile) -> list[str]:
+    """The characters or the tokens that k-grams are made of."""
     if profile.mask_numbers:
         normal = reference.mask_numbers(normal)
     if profile.tokenizer == "characters":
@@ -39,26 +39,28 @@ def grams(normal: str, profile: Profile, gram: int) -> list[str]:
             normal = reference.drop_stop_words_from_text(normal, profile.stop_words)
         if profile.drop_vowels:
             normal = reference.drop_vowels(normal)
-        units = units_of(normal.replace(" ", ""))
-        return ["".join(units[i : i + gram]) for i in range(len(units) - gram + 1)]
-    sequence = reference.words(normal)
-    if profile.drop_stop_words:
-        stops = stop_list(profile.stop_words)
-        sequence = [word for word in sequence if word not in stops]
-    if profile.tokenizer == "soundex":
-        sequence = [reference.soundex_token(word) for word in sequence]
-    if profile.drop_repeats:
-        sequence = list(dict.fromkeys(sequence))
-    return [" ".join(sequence[i : i + gram]) for i in range(len(sequence) - gram + 1)]
+        return units_of(normal.replace(" ", ""))
+    return reference.token_sequence(normal, profile)
+
+
+def grams(normal: str, profile: Profile, gram: int) -> list[str]:
+    items, joint = sequence(normal, profile), "" if profile.tokenizer == "characters" else " "
+    return [joint.join(items[i : i + gram]) for i in range(len(items) - gram + 1)]
 
 
 def prints(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
     """The hashes of a document's k-grams; of its words, where those are counted."""
     gram = 1 if profile.parameters()["si_method"] == 13 else profile.gram
-    codes = [hash_code(one) for one in grams(normal, profile, gram)]
-    if not secret:
-        return codes
-    return [signed(fmix64(code % 2**32 ^ seed_of(secret)) >> 32, 32) for code in codes]
+    items, by_characters = sequence(normal, profile), profile.tokenizer == "characters"
+    if secret:
+        values = [
+            int.from_bytes(item.encode("utf-16-le", "surrogatepass"), "little")
+            if by_characters
+            else reference.keyed_token(item.encode(), secret)
+            for item in items
+        ]
+        return [signed(value >> 32, 32) for value in reference.keyed_windows(values, gram, secret)]
+    return [hash_code(one) for one in grams(normal, profile, gram)]
 
 
 def winnowed(values: Sequence[int], window: int) -> list[int]:
@@ -80,14 +82,15 @@ def random_third(values: Sequence[int]) -> list[int]:
     return [value for j, value in enumerate(values) if fmix64((seed + j) % 2**64) % 3 == 0]
 
 
-def rabin(values: Sequence[int], polynomial: int = POLYNOMIAL) -> int:
+def rabin(values: Sequence[int], secret: bytes = b"") -> int:
     """A x^64 mod P, by long division."""
+    divisor = polynomial(secret)
     dividend = 0
     for value in values:
         dividend = dividend << 32 | value % 2**32
     dividend <<= 64
     while dividend.bit_length() > 64:
-        dividend ^= polynomial << dividend.bit_length() - 65
+        dividend ^= divisor << dividend.bit_length() - 65
     return signed(dividend, 64)
 
 
@@ -117,14 +120,17 @@ def sketch(values: Sequence[int], method: int, window: int) -> Sequence[int]:
     return kept[(method - 1) // 2]()
 
 
-def number(values: Sequence[int], method: int, *, gram: int, window: int, polynomial: int = POLYNOMIAL) -> int:
+def number(values: Sequence[int], method: int, *, gram: int, window: int, secret: bytes = b"") -> int:
     if method == 14:
         return super_shingle(values, gram)
     kept = sketch(values, method, window)
-    return sum(kept) if method % 2 else rabin(kept, polynomial)
+    if method % 2:
+        return sum(kept)
+    found = rabin(kept, secret)
+    return signed(reference.hidden(found % 2**64, secret), 64) if secret and kept else found
 
 
-def body(normal: str, profile: Profile, secret: bytes = b"", polynomial: int = POLYNOMIAL) -> bytes:
+def body(normal: str, profile: Profile, secret: bytes = b"") -> bytes:
     values, own = prints(normal, profile, secret), profile.parameters()
-    found = number(values, own["si_method"], gram=own["gram"], window=own["si_window"], polynomial=polynomial)
+    found = number(values, own["si_method"], gram=own["gram"], window=own["si_window"], secret=secret)
     return found.to_bytes(8, "little", signed=True) if found and len(values) >= profile.min_features else b""

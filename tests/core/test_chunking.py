@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gate.core import chunking, sketches
 from gate.core.text import normalise
 from tests.core import reference, reference_sampling
-from tests.core.window_samples import FIXED, WIDTH, prints_of, sets, texts, windows_of
+from tests.core.window_samples import WIDTH, prints_of, sets, texts, windows_of
 
 
 @pytest.mark.slow
@@ -33,7 +33,7 @@ def test_plain_bsw_n_keeps_a_hash_of_each_chunk(batch: list[str], n: int, secret
 
 
 def test_windows_of_one_byte_end_where_their_text_does() -> None:
-    windows = sketches.windows(normalise(["ab", "", "c"]), 1, FIXED)
+    windows = sketches.windows(normalise(["ab", "", "c"]), 1)
     assert sets(chunking.smallest_n(windows, 1)) == sets(sketches.mod_n(windows, 1))
     assert [len(one) for one in sets(sketches.mod_n(windows, 1))] == [2, 0, 1]
 

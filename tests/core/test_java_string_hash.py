@@ -52,3 +52,10 @@ def test_the_hashes_of_a_batch_are_those_of_each_text(batch: list[str], profile:
     expected = [plain.prints(reference.normalise(text), profile, secret) for text in batch]
     assert found.starts.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
     assert found.hashes.astype(np.uint32).view(np.int32).tolist() == [code for one in expected for code in one]
+
+
+def test_words_with_one_hash_code_have_two_hashes_under_a_secret() -> None:
+    profile = Profile(name="p", gram=1)
+    for secret, alike in ((b"", True), (b"secret", False)):
+        left, right = java_string_hash.features(normalise(["aÿ bà"]), profile, secret).hashes
+        assert (left == right) == alike

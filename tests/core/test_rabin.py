@@ -20,7 +20,9 @@ def rolled(data: bytes, window: int, polynomial: int = FIXED) -> list[int]:
 
 @given(st.binary(max_size=300), st.integers(1, 40), st.sampled_from([b"", b"secret"]))
 def test_rolling_gives_the_remainder_of_each_window(data: bytes, window: int, secret: bytes) -> None:
-    expected = reference_sampling.window_prints(data, window, reference_sampling.polynomial(secret))
+    divisor = reference_sampling.polynomial(secret)
+    windows = [data[i : i + window] for i in range(len(data) - window + 1)]
+    expected = [reference_sampling.remainder(int.from_bytes(one, "big") << 64, divisor) for one in windows]
     assert rolled(data, window, rabin.polynomial_of(secret)) == expected
 
 

@@ -16,7 +16,6 @@ from gate.core.method import NO_LIMIT
 from gate.core.method_parameters import BswN, MinN, ModN, SketchN, WindowParameters
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
-from gate.core.rabin import polynomial_of
 from gate.core.text import normalise
 from gate.errors import ConfigError
 from tests.core import reference, reference_sampling
@@ -226,7 +225,7 @@ def test_estimates_are_near_the_share_of_windows_in_common(name: str) -> None:
     """But for BSW_n: chunks that a passage cuts are neither in the one text nor in the other."""
     shared, mine, theirs = paragraphs(1500, 1), paragraphs(300, 2), paragraphs(300, 3)
     left, right = f"{shared} {mine}", f"{shared} {theirs}"
-    sides = [set(sketches.windows(normalise([text]), 20, polynomial_of(b"")).prints.tolist()) for text in (left, right)]
+    sides = [set(sketches.windows(normalise([text]), 20).prints.tolist()) for text in (left, right)]
     true = len(sides[0] & sides[1]) / len(sides[0] | sides[1])
     sample = 400 if name in ("min-n", "sketch-n") else 8
     found, inside, _ = measured(method_of(profile_of(name, sample=sample)), left, right)

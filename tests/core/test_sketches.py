@@ -11,6 +11,8 @@ from gate.core import sketches
 from tests.core import reference, reference_sampling
 from tests.core.window_samples import WIDTH, prints_of, sets, texts, windows_of
 
+SECRETS = st.sampled_from([b"", b"secret"])
+
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 400), max_size=30), st.integers(1, 200))
 def test_what_n_divides_is_found_by_a_product(values: list[int], n: int) -> None:
@@ -18,10 +20,10 @@ def test_what_n_divides_is_found_by_a_product(values: list[int], n: int) -> None
     assert places.tolist() == [i for i, value in enumerate(values) if value % n == 0]
 
 
-@given(texts, st.integers(1, 9))
-def test_mod_n_keeps_the_fingerprints_that_n_divides(batch: list[str], n: int) -> None:
-    expected = [sorted({value for value in prints_of(text) if value % n == 0}) for text in batch]
-    assert sets(sketches.mod_n(windows_of(batch), n)) == expected
+@given(texts, st.integers(1, 9), SECRETS)
+def test_mod_n_keeps_the_fingerprints_that_n_divides(batch: list[str], n: int, secret: bytes) -> None:
+    expected = [sorted({value for value in prints_of(text, secret) if value % n == 0}) for text in batch]
+    assert sets(sketches.mod_n(windows_of(batch, secret), n)) == expected
 
 
 @given(texts, st.integers(1, 40))

@@ -12,12 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.core import tokenizers
+from gate.core.keyed_hash import key_of
 from gate.core.text import normalise
-from gate.core.tokenizers import Tokens, Words, chained, find_words, fmix64, seed_of, soundex_tokens, word_tokens
+from gate.core.tokenizers import Tokens, Words, chained, find_words, fmix64, soundex_tokens, word_tokens
 from tests.core import reference
-from tests.core.samples import PIECES, WRITTEN, any_texts, batches
+from tests.core.samples import PIECES, WRITTEN, batches
 
-SEEDS = st.sampled_from([0, 1, seed_of(b"secret"), 2**64 - 1])
+SECRETS = st.sampled_from([b"", b"secret", b"another"])
 NUMBERS = st.integers(0, 2**64 - 1)
 
 
@@ -40,12 +41,13 @@ def test_the_words_of_a_batch_are_those_of_each_text(batch: list[str]) -> None:
     assert split(find_words(normalise(batch))) == [reference.words(reference.normalise(one)) for one in batch]
 
 
-@given(batches, st.sampled_from(["字", "é", "\u0301", "x"]), SEEDS)
-def test_a_text_has_the_same_tokens_in_any_company(batch: list[str], last: str, seed: int) -> None:
+@given(batches, st.sampled_from(["字", "é", "\u0301", "x"]), SECRETS)
+def test_a_text_has_the_same_tokens_in_any_company(batch: list[str], last: str, secret: bytes) -> None:
+    key = key_of(secret)
     together = find_words(normalise([*batch, last]))
     alone = [find_words(normalise([one])) for one in batch]
-    assert listed(word_tokens(together, seed))[:-1] == [listed(word_tokens(one, seed))[0] for one in alone]
-    assert listed(soundex_tokens(together, seed))[:-1] == [listed(soundex_tokens(one, seed))[0] for one in alone]
+    assert listed(word_tokens(together, key))[:-1] == [listed(word_tokens(one, key))[0] for one in alone]
+    assert listed(soundex_tokens(together, key))[:-1] == [listed(soundex_tokens(one, key))[0] for one in alone]
 
 
 @pytest.mark.parametrize(
@@ -97,36 +99,21 @@ def test_fmix64_of_more_than_fits_a_cache_is_the_same_of_every_block() -> None:
     assert np.unique(mixed).size == values.size
 
 
-@given(st.binary(max_size=200), st.data(), SEEDS)
-def test_stretches_of_bytes_are_hashed_as_the_definition_says(data: bytes, draw: st.DataObject, seed: int) -> None:
+@given(st.binary(max_size=200), st.data())
+def test_stretches_of_bytes_are_hashed_as_the_definition_says(data: bytes, draw: st.DataObject) -> None:
     # A stretch is never empty: neither a word nor a k-gram can be.
     spans = draw.draw(st.lists(st.tuples(st.integers(0, 199), st.integers(1, 200)), max_size=10))
     spans = [(begin, min(length, len(data) - begin)) for begin, length in spans if begin < len(data)]
     padded = np.frombuffer(data + bytes(8), np.uint8)
     begins, lengths = np.array(spans, np.int64).reshape(-1, 2).T
-    expected = [reference.chain(data[begin : begin + length], seed) for begin, length in spans]
-    assert chained(padded, begins, lengths, seed).tolist() == expected
+    expected = [reference.chain(data[begin : begin + length]) for begin, length in spans]
+    assert chained(padded, begins, lengths).tolist() == expected
 
 
-@given(batches, SEEDS)
-def test_word_tokens_are_the_hashes_of_the_words(batch: list[str], seed: int) -> None:
-    expected = [[reference.chain(w.encode(), seed) for w in reference.words(reference.normalise(t))] for t in batch]
-    assert listed(word_tokens(find_words(normalise(batch)), seed)) == expected
-
-
-@given(any_texts)
-def test_a_secret_changes_every_token(text: str) -> None:
-    found = find_words(normalise([text]))
-    for tokens in (word_tokens, soundex_tokens):
-        one, two, none = (set(tokens(found, seed_of(secret)).hashes.tolist()) for secret in (b"a", b"b", b""))
-        assert one.isdisjoint(two | none)
-        assert two.isdisjoint(none)
-
-
-def test_no_secret_is_the_seed_0_and_every_other_has_one_of_its_own() -> None:
-    assert seed_of(b"") == 0
-    assert seed_of(b"secret") == reference.seed_of(b"secret")
-    assert len({seed_of(secret) for secret in (b"", b"a", b"b", b"x" * 64, b"x" * 65)}) == 5
+@given(batches, SECRETS)
+def test_word_tokens_are_the_hashes_of_the_words(batch: list[str], secret: bytes) -> None:
+    expected = [[reference.token(w, secret) for w in reference.words(reference.normalise(t))] for t in batch]
+    assert listed(word_tokens(find_words(normalise(batch)), key_of(secret))) == expected
 
 
 # Soundex
@@ -141,15 +128,15 @@ def test_soundex_is_the_american_one(word: str) -> None:
     assert jellyfish.soundex(word) == reference.soundex(word)
 
 
-@given(batches, SEEDS)
-def test_soundex_tokens_are_those_of_each_word(batch: list[str], seed: int) -> None:
+@given(batches, SECRETS)
+def test_soundex_tokens_are_those_of_each_word(batch: list[str], secret: bytes) -> None:
     spelt = [[reference.soundex_token(w) for w in reference.words(reference.normalise(text))] for text in batch]
-    expected = [[reference.chain(code.encode(), seed) for code in codes] for codes in spelt]
-    assert listed(soundex_tokens(find_words(normalise(batch)), seed)) == expected
+    expected = [[reference.token(code, secret) for code in codes] for codes in spelt]
+    assert listed(soundex_tokens(find_words(normalise(batch)), key_of(secret))) == expected
 
 
 def test_words_that_sound_alike_are_one_token_and_those_without_a_code_are_their_own() -> None:
-    [tokens] = listed(soundex_tokens(find_words(normalise(["Robert Rupert rübert b2b привет приват x_1 漢 字"])), 0))
+    [tokens] = listed(soundex_tokens(find_words(normalise(["Robert Rupert rübert b2b привет приват x_1 漢 字"]))))
     assert len(set(tokens[:3])) == 1
     assert tokens[3:] == [reference.chain(w.encode()) for w in ("b2b", "привет", "приват", "x_1", "漢", "字")]
 
@@ -177,9 +164,9 @@ def test_the_memo_knows_a_hash_by_all_of_its_bits() -> None:
 @pytest.mark.usefixtures("small_memo")
 def test_the_memo_of_codes_forgets_without_a_mistake() -> None:
     spelt = ["robert", "漢", "smith", "b2b", "é", "jackson", "yourselves", "antidisestablishmentarianism"] * 2
-    for seed in (0, 7, 0):
-        expected = [reference.chain(reference.soundex_token(word).encode(), seed) for word in spelt]
-        assert soundex_tokens(find_words(normalise([" ".join(spelt)])), seed).hashes.tolist() == expected
+    for secret in (b"", b"secret", b""):
+        expected = [reference.token(reference.soundex_token(word), secret) for word in spelt]
+        assert soundex_tokens(find_words(normalise([" ".join(spelt)])), key_of(secret)).hashes.tolist() == expected
 
 
 @pytest.mark.usefixtures("small_memo")
@@ -187,15 +174,8 @@ def test_threads_that_share_the_memo_get_the_codes_of_their_own_words() -> None:
     batches = [find_words(normalise([" ".join(f"{piece}{chr(97 + n)}" for piece in PIECES)])) for n in range(16)]
 
     def sign(n: int) -> list[int]:
-        return [int(value) for value in soundex_tokens(batches[n % 16], n % 2).hashes]
+        return [int(value) for value in soundex_tokens(batches[n % 16], key_of(b"x" * (n % 2))).hashes]
 
     alone = [sign(n) for n in range(16)]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(sign, range(128))) == alone * 8
-
-
-def test_words_whose_hashes_are_equal_under_two_secrets_keep_their_codes() -> None:
-    [tokens] = listed(soundex_tokens(find_words(normalise(["b"])), 0))
-    [others] = listed(soundex_tokens(find_words(normalise(["c"])), 1))  # c ^ 1 == b
-    assert tokens == [reference.chain(b"B000", 0)]
-    assert others == [reference.chain(b"C000", 1)]

@@ -80,14 +80,15 @@ def test_the_plain_definition_gives_the_known_families() -> None:
             assert reference.signature(features, generate.BINS, family).hex() == known[family + label][name], name
 
 
+@pytest.mark.parametrize("label", sorted(generate.SECRETS))
 @pytest.mark.parametrize("shape", [name for name, _ in generate.number_shapes()])
-def test_the_plain_definition_gives_the_known_numbers(shape: str) -> None:
-    known, profile = generate.read("numbers")[shape], dict(generate.number_shapes())[shape]
+def test_the_plain_definition_gives_the_known_numbers(shape: str, label: str) -> None:
+    profile, window = dict(generate.number_shapes())[shape], generate.NUMBERS_WINDOW
+    secret = generate.SECRETS[label]
     for name, text in generate.texts().items():
-        for method, answer in enumerate(known[name].split(), 1):
+        for method, answer in enumerate(generate.read("numbers")[shape + label][name].split(), 1):
             if answer != "-":
                 own = msgspec.structs.replace(profile, method=SimilarityIndex(si_method=method))
-                prints = reference_similarity_index.prints(reference.normalise(text), own)
-                window = generate.NUMBERS_WINDOW
-                found = reference_similarity_index.number(prints, method, gram=own.gram, window=window)
+                prints = reference_similarity_index.prints(reference.normalise(text), own, secret)
+                found = reference_similarity_index.number(prints, method, gram=own.gram, window=window, secret=secret)
                 assert str(found) == answer, (name, method)
