@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from gate.stream.records import OutgoingRecord, dead_letter_record, decode_recor
 from gate.stream.settings import Topics
 from gate.wire import RejectedMessage
 from tests.support.brokers import BrokerSecurity, KafkaServer, TopicFactory, kafka_server
-from tests.support.servers import Certificates, certificates, free_ports
+from tests.support.servers import Certificates, certificates, free_ports, wait_until
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -190,6 +191,33 @@ def test_lag_counts_the_records_behind_the_committed_offsets(stream: Stream) -> 
     done("lag", *stream.options, "--max", "2", code=1)
 
 
+def send_in_transactions(stream: Stream, values: Sequence[bytes]) -> None:
+    """One transaction per value, the last one aborted: each ends with a marker, which has an offset of its own."""
+
+    async def send() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=stream.brokers, transactional_id=stream.group) as producer:
+            for value in values:
+                await producer.begin_transaction()
+                await producer.send_and_wait(stream.check_ins, value, partition=0)
+                await (producer.commit_transaction() if value != values[-1] else producer.abort_transaction())
+
+    asyncio.run(send())
+
+
+def test_lag_reaches_zero_behind_a_transactional_producer(stream: Stream, topic_factory: TopicFactory) -> None:
+    topics = Topics(
+        check_ins=stream.topics.check_ins, verdicts=topic_factory.create("out"), dead_letters=stream.topics.dead_letters
+    )
+    stream = Stream(stream.brokers, stream.group, topics)
+    send_in_transactions(stream, [check_in(name, BREAD) for name in ("a", "b", "aborted")])
+    done("lag", *stream.options, "--max", "5", code=1)
+    with at_work(stream):
+        assert [json.loads(record.value)["document_id"] for record in stream.read(topics.verdicts, 2)] == ["a", "b"]
+        wait_until(lambda: gate("lag", *stream.options, "--max", "0").exit_code == 0, "the lag did not reach 0")
+    [report] = lines(done("lag", *stream.options, "--json"))
+    assert (report["lag"], report["partitions"][0]["committed"]) == (0, 6)
+
+
 # Dead letters
 
 
@@ -311,9 +339,15 @@ def test_an_original_that_its_topic_refuses_is_reported_and_the_others_are_sent(
     assert [record.value for record in moved.read(small, 2)] == [b"no json", b"no json either"]
 
 
-def at_work(stream: Stream, *more: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def at_work(stream: Stream, *more: str) -> Iterator[None]:
+    """A gate on the topics meanwhile."""
     command = [sys.executable, "-m", "gate", "run", *stream.options, "--index", "kept.sqlite", *more]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 def test_a_document_that_was_too_large_is_judged_after_the_limit_was_raised(
@@ -324,15 +358,13 @@ def test_a_document_that_was_too_large_is_judged_after_the_limit_was_raised(
     )
     stream = Stream(stream.brokers, stream.group, topics)
     stream.send(OutgoingRecord(stream.check_ins, b"a", check_in("a", BREAD), [("ce_id", b"7")]))
-    with at_work(stream, "--set", "limits.max_document_chars=100") as strict:
+    with at_work(stream, "--set", "limits.max_document_chars=100"):
         [letter] = stream.read(topics.dead_letters, 1)
-        strict.terminate()
     assert json.loads(letter.value)["reason"] == "too_large"
     assert done("deadletters", "replay", *stream.options, "--reason", "too_large") == "1 sent\n"
     assert {tuple(record.headers) for record in stream.read(stream.check_ins, 2)} == {(("ce_id", b"7"),)}
-    with at_work(stream) as generous:
+    with at_work(stream):
         [verdict] = stream.read(topics.verdicts, 1)
-        generous.terminate()
     assert json.loads(verdict.value)["relation"] == "new"
     assert done("lag", *stream.options, "--max", "0").endswith("0 waiting.\n")
 
