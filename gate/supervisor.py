@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -56,6 +57,7 @@ class WorkerContext:
     """What a worker gets from the process it runs in: its number, and where it reports metrics and readiness."""
 
     number: int
+    run_id: str | None = None  # of the supervisor that restarts it; None: there is none
     metrics: WorkerMetrics
     readiness: Readiness
 
@@ -121,7 +123,7 @@ async def _run_work(work: Work, settings: object, context: WorkerContext) -> int
 
 
 def _worker_process(
-    work: Work, settings: object, number: int, server: ServerSettings, reports: Connection, heartbeat: ctypes.c_double
+    work: Work, settings: object, server: ServerSettings, number: int, run_id: str, reports: Connection, heartbeat: Any
 ) -> None:
     values.ValueClass = values.MultiProcessValue(lambda: number)
     configure_logging(server.log_level, server.log_format)
@@ -134,7 +136,8 @@ def _worker_process(
     def beat(now: float) -> None:
         heartbeat.value = now
 
-    context = WorkerContext(number=number, metrics=WorkerMetrics(worker=str(number)), readiness=Readiness(report))
+    metrics, readiness = WorkerMetrics(worker=str(number)), Readiness(report)
+    context = WorkerContext(number=number, run_id=run_id, metrics=metrics, readiness=readiness)
 
     async def run_with_heartbeat() -> int:
         async with ticking(beat):
@@ -183,6 +186,7 @@ class Supervisor:
         self._policy = policy
         self._context = multiprocessing.get_context("spawn")  # a fork would share sockets, threads and locks
         self._workers = [_WorkerState(number, policy.backoff()) for number in range(server.workers)]
+        self._run_id = uuid.uuid4().hex
         self._exit_code = 0
         self._kill_at: float | None = None  # set once the workers were asked to stop
         self._checked_at = time.monotonic()
@@ -226,7 +230,7 @@ class Supervisor:
         worker.heartbeat = self._context.RawValue(ctypes.c_double, time.monotonic() + _START_SECONDS)
         worker.process = self._context.Process(
             target=_worker_process,
-            args=(self._work, self._settings, worker.number, self._server, sender, worker.heartbeat),
+            args=(self._work, self._settings, self._server, worker.number, self._run_id, sender, worker.heartbeat),
             name=f"gate-{worker.number}",
         )
         with _environment(METRICS_FOLDER, str(self._folder)), _blocked(signal.SIGINT):

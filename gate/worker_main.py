@@ -17,6 +17,7 @@ from gate.index.redis.url import is_redis_url
 from gate.metrics import WorkerMetrics
 from gate.pipeline import Signer
 from gate.stream.group_index import GroupIndex, OpenedIndex
+from gate.stream.membership import InstanceId
 from gate.stream.processor import BatchProcessor
 from gate.stream.worker import Worker
 from gate.supervisor import WorkerContext, run
@@ -78,6 +79,7 @@ async def work(settings: Settings, context: WorkerContext) -> None:
         limits=settings.limits,
         metrics=context.metrics,
         readiness=context.readiness,
+        instance=InstanceId.of(settings.kafka, worker=context.number, run_id=context.run_id),
     )
     await worker.run(stop)
 

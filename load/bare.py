@@ -22,7 +22,7 @@ HEADERS = [("ce_specversion", b"1.0"), ("ce_id", b"0" * 32), ("ce_type", b"gate.
 async def loop(kafka: KafkaSettings, check_ins: str, verdicts: str, records: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    options = consumer_options(kafka, rebalance_seconds=30) | {"auto_offset_reset": "earliest"}
+    options = consumer_options(kafka, rebalance_seconds=30, instance_id=None) | {"auto_offset_reset": "earliest"}
     consumer = AIOKafkaConsumer(check_ins, **options)
     producer = AIOKafkaProducer(**producer_options(kafka))
     await producer.start()

@@ -47,6 +47,7 @@ DESCRIPTIONS: dict[str, str] = {
     "kafka_key_file": "The key of the client certificate.",
     "kafka_key_password": "The password of the key of the client certificate.",
     "kafka_key_password_file": "A file with the password of the key of the client certificate.",
+    "kafka_group_instance_id": "A name that `gate run` keeps over restarts: its workers are static members.",
     "kafka_session_timeout_seconds": "After so long without a heartbeat a worker loses its partitions.",
     "kafka_request_timeout_seconds": "How long to wait for one answer of a broker.",
     "kafka_max_record_bytes": "The size of the largest record that is sent.",

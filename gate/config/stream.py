@@ -32,6 +32,7 @@ from gate.stream.settings import (
 Seconds = Annotated[float, Meta(gt=0)]
 Bytes = Annotated[int, Meta(ge=1)]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
+InstanceName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,240}$")]  # the brokers' own rule, less a number
 
 TOPICS: dict[str, str] = {  # the setting, and the field of `Topics`
     "kafka_topics": "check_ins",
@@ -43,6 +44,7 @@ TOPICS: dict[str, str] = {  # the setting, and the field of `Topics`
 KAFKA: dict[str, Any] = {
     "kafka_brokers": str,
     "kafka_group": Name,
+    "kafka_group_instance_id": InstanceName,
     "kafka_client_id": Name,
     "kafka_security": Security,
     "kafka_sasl_mechanism": SaslMechanism,

@@ -8,6 +8,7 @@ from typing import Any
 from aiokafka.helpers import create_ssl_context
 
 from gate.errors import ConfigError
+from gate.stream.membership import heartbeat_seconds
 from gate.stream.settings import KafkaSettings
 
 
@@ -41,18 +42,19 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     return options
 
 
-def consumer_options(kafka: KafkaSettings, *, rebalance_seconds: float) -> dict[str, Any]:
+def consumer_options(kafka: KafkaSettings, *, rebalance_seconds: float, instance_id: str | None) -> dict[str, Any]:
     """A group member that commits explicitly, skips nothing, and reads committed records only."""
     session = kafka.session_timeout_seconds
     return client_options(kafka) | {
         "group_id": kafka.group,
+        "group_instance_id": instance_id,
         "enable_auto_commit": False,
         "auto_offset_reset": "none",  # gate.stream.positions decides, and reports what was lost
         "isolation_level": "read_committed",
         "fetch_max_bytes": kafka.fetch_bytes,
         "max_partition_fetch_bytes": max(kafka.fetch_bytes // 4, 2**20),
         "session_timeout_ms": int(session * 1000),
-        "heartbeat_interval_ms": int(session * 1000 / 5),
+        "heartbeat_interval_ms": int(heartbeat_seconds(session) * 1000),
         "rebalance_timeout_ms": int(rebalance_seconds * 1000),
         "max_poll_interval_ms": int(max(10 * session, 300.0) * 1000),
         "retry_backoff_ms": 100,

@@ -41,7 +41,8 @@ class KafkaSettings:
     cert_file: str | None = None
     key_file: str | None = None
     key_password: str | None = field(default=None, repr=False)
-    session_timeout_seconds: float = 30.0  # a worker that sends no heartbeat for so long loses its partitions
+    group_instance_id: str | None = None  # of static members; workers append their number
+    session_timeout_seconds: float = 10.0  # a worker that sends no heartbeat for so long loses its partitions
     request_timeout_seconds: float = 20.0  # of one call to a broker
     max_record_bytes: int = 32 * 2**20  # a check-in of 5 million characters fits, however JSON escapes them
     fetch_bytes: int = 16 * 2**20  # of one response of a broker; compressed records may decompress to more

@@ -32,6 +32,7 @@ from gate.stream.client_options import consumer_options
 from gate.stream.delivery import AtLeastOnce, Delivery, ExactlyOnce
 from gate.stream.group_index import GroupIndex
 from gate.stream.kafka_errors import Action, action_for, error_name, translate_error
+from gate.stream.membership import InstanceId, Membership
 from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
 from gate.stream.positions import NO_POSITION, ConsumerPositions
@@ -63,8 +64,10 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         limits: Limits,
         metrics: WorkerMetrics,
         readiness: Readiness,
+        instance: InstanceId | None = None,
     ) -> None:
         self._kafka = kafka
+        self._instance = instance
         self._settings = settings
         self._processor = processor
         self._group_index = index
@@ -82,6 +85,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         self._consumer: Any = None
         self._delivery: Delivery | None = None
         self._positions: ConsumerPositions | None = None
+        self._membership: Membership | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then finish the batches in flight, within bounds. ConfigError: it cannot start."""
@@ -104,6 +108,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 running = [tasks.create_task(stage) for stage in stages]
                 await stopping
                 self._metrics.log_stop_requested("signal")
+                self.membership.leave()
                 self._readiness.set("consumer", "stopping")
                 await self._drain()
                 for task in running:
@@ -127,6 +132,12 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         if self._positions is None:
             raise RuntimeError("the worker has not joined the group")
         return self._positions
+
+    @property
+    def membership(self) -> Membership:
+        if self._membership is None:
+            raise RuntimeError("the worker has not joined the group")
+        return self._membership
 
     async def _unless_stopped(self, stopping: asyncio.Future[Any], call: Coroutine[Any, Any, None]) -> None:
         """Run a call that may retry for long. Stopped: the worker was stopped before it returned."""
@@ -182,7 +193,9 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         backoff = Backoff()
         while True:
             rebalance = self._settings.drain_seconds + self._kafka.session_timeout_seconds
-            consumer = AIOKafkaConsumer(**consumer_options(self._kafka, rebalance_seconds=rebalance))
+            name = None if self._instance is None else self._instance.name
+            options = consumer_options(self._kafka, rebalance_seconds=rebalance, instance_id=name)
+            consumer = AIOKafkaConsumer(**options)
             try:
                 await start_client(self._kafka, consumer)
                 await self._require_topics(consumer)
@@ -196,6 +209,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 break
         self._broker.recovered()
         self._consumer = consumer
+        self._membership = Membership(self._kafka, consumer, self._instance)
         self._positions = ConsumerPositions(
             self._kafka, consumer, self._tracker, self._metrics, on_lost_records=self._settings.on_lost_records
         )
@@ -221,6 +235,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """Deliver the batches in flight for them before another worker takes over, if that is possible at all."""
+        self.membership.record_revoked()
         if revoked and not self._index.active and not self._broker.active:
             await self._tracker.wait_drained(revoked, self._settings.drain_seconds)
             await self.delivery.wait_committed(self._settings.drain_seconds)
@@ -230,6 +245,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             self._metrics.record_revoked([tuple(partition) for partition in revoked])
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        self.membership.record_assigned()
         self._tracker.assign(assigned, paused=self._settings.delivery == "exactly_once")
         self.delivery.on_assigned(assigned)
         self._metrics.record_assigned([tuple(partition) for partition in assigned])
@@ -239,6 +255,7 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _poll(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
+            self.membership.require_own()
             if not await self._tracker.wait_for_room(POLL_SECONDS) or not await self._wait_judge_free(POLL_SECONDS):
                 await self._stay_in_group()
                 continue

@@ -112,6 +112,7 @@ def test_every_field_of_the_settings_has_a_setting_and_every_setting_an_origin()
         ("kafka_security = 'TLS'", "choose one of PLAINTEXT, "),
         ("kafka_sasl_mechanism = 'GSSAPI'", "choose one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
         ("kafka_session_timeout_seconds = 0", "give a number above 0"),
+        ("kafka_group_instance_id = 'pod/1'", "give text like ^[A-Za-z0-9._-]{1,240}$"),
         ("kafka_group = ''", "give text"),
         ("delivery = 'at_most_once'", "choose one of at_least_once, exactly_once"),
         ("on_index_unavailable = 'drop'", "choose one of pass_unchecked, wait"),

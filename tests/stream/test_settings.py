@@ -22,7 +22,8 @@ def test_by_default_a_record_of_the_largest_size_is_decompressed() -> None:
 
 def test_by_default_a_worker_may_drain_before_its_partitions_are_taken_away() -> None:
     settings, kafka = WorkerSettings(), KafkaSettings()
-    options = consumer_options(kafka, rebalance_seconds=settings.drain_seconds + kafka.session_timeout_seconds)
+    rebalance_seconds = settings.drain_seconds + kafka.session_timeout_seconds
+    options = consumer_options(kafka, rebalance_seconds=rebalance_seconds, instance_id=None)
     assert settings.drain_seconds * 1000 < options["rebalance_timeout_ms"]
 
 

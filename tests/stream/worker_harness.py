@@ -19,6 +19,7 @@ from gate.pipeline import Signer
 from gate.readiness import Readiness
 from gate.stream.admin import open_admin
 from gate.stream.group_index import GroupIndex, OpenedIndex
+from gate.stream.membership import InstanceId
 from gate.stream.processor import BatchProcessor, Judge
 from gate.stream.settings import KafkaSettings, Topics, WorkerSettings
 from gate.stream.worker import Worker
@@ -50,6 +51,8 @@ class WorkerHarness:
         self,
         kafka: KafkaSettings,
         open_judge: Callable[[], Judge] = Gate,
+        *,
+        instance: InstanceId | None = None,
         **settings: Any,
     ) -> None:
         self.kafka = kafka
@@ -81,7 +84,12 @@ class WorkerHarness:
             limits=limits,
             metrics=self.metrics,
             readiness=self.readiness,
+            instance=instance,
         )
+
+    def count(self, name: str, **labels: str) -> float:
+        """The value of a metric; 0 before it was set."""
+        return self.metrics.registry.get_sample_value(name, labels) or 0.0
 
     async def run(self) -> None:
         async with asyncio.timeout(2 * SECONDS):

@@ -65,6 +65,16 @@ class GateProcess:
             text: str = answer.read().decode()
             return text
 
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """The lines of its log with this event."""
+        lines = (line for line in self.log.read_text().splitlines() if f'"event": "{name}"' in line)
+        return [json.loads(line) for line in lines]
+
+    def assigned_partitions(self) -> dict[str, int]:
+        """The number of partitions of each worker."""
+        shown = re.findall(r'^gate_assigned_partitions\{worker="(\w+)"\} (\S+)$', self.metrics(), re.MULTILINE)
+        return {worker: int(float(partitions)) for worker, partitions in shown}
+
     def wait_ready(self, *, ready: bool = True, seconds: float = WAIT_SECONDS) -> Mapping[str, Any]:
         """Wait until the process is ready, or until it is not; the reasons that /readyz gives then."""
         deadline = time.monotonic() + seconds
