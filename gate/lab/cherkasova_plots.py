@@ -1,4 +1,4 @@
-"""The plots of the experiment `cherkasova`, each named for the paper's figure."""
+"""The plots of the experiment `cherkasova`, each named for the paper's figure, with the paper's values beside."""
 
 from __future__ import annotations
 
@@ -8,53 +8,99 @@ import numpy as np
 
 from gate.core.profile import Profile
 from gate.lab.experiment import Plot, Series
-from gate.lab.planting import Edit
-from gate.lab.sampling import SimilarityCurves, SimilarPairs, label, mean, window_of
+from gate.lab.sampling import Change, Measure, SimilarityCurves, SimilarPairs, label, mean, window_of
+from gate.lab.truth import Ints
 
-DONE = {Edit.INSERT: "inserted", Edit.DELETE: "removed"}
 THRESHOLDS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+MEASURED = {"entries": "similarity of the entries as sets", "estimate": "estimated resemblance"}
+# What the paper says in words; its plots give no more than the eye can read.
+PAPER_CURVES = {("Mod_100", 100, 50): 0.66, ("Mod_100", 5, 50): 0.97}
+PAPER_OVERLAP = (0.2, 0.05)  # Mod_100, 5 bytes: more than 5 % of the pairs are above 20 %
+PAPER_ANYTHING = {"Mod_100": 0.28, "BSW_100": 0.10}  # pairs with anything in common, 20 bytes
+PAPER_BYTES = {"the paper's reports": (9_000, 540_000), "most of the paper's Collection 1": (600, 1_500)}
 
 
-def window_plot(method: str, by_window: Sequence[Profile], found: SimilarityCurves) -> Plot:
-    own = [profile for profile in by_window if profile.method.name == method]
+def size_plot(name: str, title: str, sizes: Mapping[str, Ints], paper: str) -> Plot:
+    """Bytes of documents in the order of their length; level lines where the paper says between what its are."""
+    low, high = PAPER_BYTES[paper]
     return Plot(
-        name=f"figure-2-{method}",
-        title=f"Figure 2: average similarity under {label(own[0])} by window",
-        x_label="words inserted",
+        name=name,
+        title=title,
+        x_label="share of the documents, the shortest first",
+        y_label="bytes",
+        y_scale="log",
+        kind="steps",
+        series=[
+            Series(label=what, x=((np.arange(own.size) + 1) / own.size).tolist(), y=np.sort(own).astype(float).tolist())
+            for what, own in sizes.items()
+        ],
+        levels={f"{paper}: from {low:,} bytes": float(low), f"to {high:,}": float(high)},
+    )
+
+
+def window_plot(method: str, by_window: Sequence[Profile], found: SimilarityCurves, change: Change) -> Plot:
+    own = [profile for profile in by_window if profile.method.name == method]
+    name = label(own[0])
+    paper = [(n, value) for (algorithm, window, n), value in PAPER_CURVES.items() if algorithm == name]
+    said = Series(
+        label="paper: 5 and 100 bytes", x=[float(n) for n, _ in paper], y=[value for _, value in paper], line=False
+    )
+    return Plot(
+        name=f"figure-2-{method}-{change.name.lower()}",
+        title=f"Figure 2: average similarity under {name} by window, {change}",
+        x_label=str(change),
         y_label="average similarity",
         series=[
-            Series(label=f"{window_of(p)} bytes", x=list(map(float, found[p])), y=[mean(v) for v in found[p].values()])
-            for p in own
+            *(
+                Series(
+                    label=f"{window_of(p)} bytes", x=list(map(float, found[p])), y=[mean(v) for v in found[p].values()]
+                )
+                for p in own
+            ),
+            *([said] if paper and change is Change.INSERTED else []),
         ],
     )
 
 
 def overlap_plot(name: str, profiles: Sequence[Profile], strange: Mapping[Profile, SimilarPairs]) -> Plot:
+    """How many pairs of different documents are at least so similar. Both axes are logarithmic: most pairs have next to
+    nothing in common, and what is dear are the few that have much."""
     one_window = len({window_of(profile) for profile in profiles}) == 1
     series: list[Series] = []
     for profile in profiles:
-        values = np.sort(strange[profile].similarity)
-        shares = 1.0 - (values.size - np.arange(1, values.size + 1)) / max(strange[profile].total, 1)
+        values, counts = np.unique(strange[profile].similarity, return_counts=True)
+        shares = np.cumsum(counts[::-1])[::-1] / max(strange[profile].total, 1)
         called = label(profile) if one_window else f"{window_of(profile)} bytes"
         series.append(Series(label=called, x=values.tolist(), y=shares.tolist()))
+    if not one_window and label(profiles[0]) == "Mod_100":
+        at, share = PAPER_OVERLAP
+        series.append(Series(label="paper: 5 bytes, at least", x=[at], y=[share], line=False))
     shown = "Figure 4: different documents, window 20" if one_window else f"Figure 3: {label(profiles[0])} by window"
     return Plot(
         name=name,
-        title=f"{shown}: share of pairs that are no more alike",
+        title=f"{shown}: share of pairs that are at least so similar",
         x_label="similarity of two different documents",
         y_label="share of pairs",
+        x_scale="log",
+        y_scale="log",
         kind="steps",
         series=series,
-        note="Pairs with nothing in common are below each curve's beginning.",
+        levels={f"paper: {name} finds anything in {share:.0%}": share for name, share in PAPER_ANYTHING.items()}
+        if one_window
+        else None,
+        note="A curve begins on the left at the share of pairs with anything in common. The paper draws the other "
+        "part, pairs that are no more similar, on linear axes.",
     )
 
 
-def curve_plot(name: str, title: str, profiles: Sequence[Profile], found: SimilarityCurves, edit: Edit) -> Plot:
+def curve_plot(
+    name: str, title: str, profiles: Sequence[Profile], found: SimilarityCurves, change: Change, measure: Measure
+) -> Plot:
     return Plot(
         name=name,
         title=title,
-        x_label=f"words {DONE[edit]}",
-        y_label="average similarity",
+        x_label=str(change),
+        y_label=f"average {MEASURED[measure]}",
         series=[
             Series(label=label(p), x=list(map(float, found[p])), y=[mean(v) for v in found[p].values()])
             for p in profiles
@@ -77,11 +123,11 @@ def spread_plot(name: str, profiles: Sequence[Profile], found: SimilarityCurves,
     )
 
 
-def pair_plot(pairs: Mapping[Profile, SimilarPairs]) -> Plot:
+def pair_plot(name: str, title: str, pairs: Mapping[Profile, SimilarPairs]) -> Plot:
     return Plot(
-        name="figure-9",
-        title="Figure 9: pairs of the corpus from a similarity on",
-        x_label="similarity",
+        name=name,
+        title=title,
+        x_label="similarity from which pairs are counted",
         y_label="pairs",
         series=[
             Series(label=label(p), x=list(THRESHOLDS), y=[float(len(f.from_(t).left)) for t in THRESHOLDS])

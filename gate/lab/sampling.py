@@ -5,11 +5,12 @@ Everything returns numbers; `cherkasova.py` makes tables and plots of them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from statistics import median
 from time import process_time
+from typing import Literal
 
 import numpy as np
 
@@ -18,10 +19,11 @@ from gate.core.method_parameters import BswN, Chunks, MinN, ModN, SampleParamete
 from gate.core.method_registry import Method, method_of
 from gate.core.profile import Profile
 from gate.core.text import Texts, normalise
+from gate.core.tokenizers import Hashes
 from gate.errors import ConfigError
 from gate.lab.experiment import ProgressTracker
 from gate.lab.planting import Edit, edit_text, pieces
-from gate.lab.scores import compare_pairs, find_candidates, normalise_in_batches
+from gate.lab.scores import find_candidates, normalise_in_batches
 from gate.lab.truth import Corpus, Floats, Ints
 
 ALGORITHMS = {"mod-n": "Mod", "min-n": "Min", "sketch-n": "Sketch", "bsw-n": "BSW"}
@@ -29,9 +31,24 @@ INSERTED = "a "  # the word that the paper inserts
 LEAST_WORDS = 4  # words of a document for each edit: of a text that is all edits nothing can be learnt
 MOST_BANDS = 128
 MOST = 8000
-SimilarityCurves = Mapping[
-    Profile, Mapping[int, Floats]
-]  # by algorithm and number of edits, the similarity of each document
+_AT_ONCE = 1 << 16  # pairs compared at a time: bodies are copied for it
+# By algorithm and number of edits, the similarity of each document.
+SimilarityCurves = Mapping[Profile, Mapping[int, Floats]]
+
+# How two signatures are compared. entries: as sets, what both have / what any of them has; an entry of Sketch_n is a
+# value at its position. estimate: what the gate's profiles decide by, an unbiased estimate of the resemblance; of
+# Sketch_n the share of positions that agree, of Min_n the share of the n smallest of both that are in both. Of Mod_n
+# and BSW_n the two are one number.
+Measure = Literal["entries", "estimate"]
+MEASURES: tuple[Measure, ...] = ("entries", "estimate")
+
+
+class Change(StrEnum):
+    """How the copies of a document are made."""
+
+    INSERTED = "words inserted at random"
+    SPREAD = "words inserted at even distances"
+    REMOVED = "words removed at random"
 
 
 def profile_of(method: str, n: int, *, window: int = 20, plain: bool = False) -> Profile:
@@ -80,7 +97,7 @@ class EditedVersions:
 
     sizes: Ints  # bytes
     originals: Sequence[Texts]
-    copies: Mapping[tuple[Edit, int], Sequence[Texts]]
+    copies: Mapping[tuple[Change, int], Sequence[Texts]]
 
 
 def distinct(corpus: Corpus, count: int, words: int, rng: np.random.Generator) -> list[int]:
@@ -106,39 +123,69 @@ def versions(
     texts: Sequence[str], edits: Sequence[int], rng: np.random.Generator, progress: ProgressTracker
 ) -> EditedVersions:
     """Each text with every number of edits, each at places of its own."""
-    made: dict[tuple[Edit, int], list[str]] = {(edit, n): [] for edit in (Edit.INSERT, Edit.DELETE) for n in edits}
+    made: dict[tuple[Change, int], list[str]] = {(change, n): [] for change in Change for n in edits}
     for text in progress(texts, "editing documents"):
         count = len(pieces(text))
-        for (edit, n), copies in made.items():
-            copies.append(edit_text(text, edit, n / count, rng, [INSERTED]))
+        for (change, n), copies in made.items():
+            if change is Change.SPREAD:
+                copies.append(insert_evenly(text, n))
+            else:
+                edit = Edit.INSERT if change is Change.INSERTED else Edit.DELETE
+                copies.append(edit_text(text, edit, n / count, rng, [INSERTED]))
     batches = {key: list(normalise_in_batches(copies)) for key, copies in made.items()}
     originals = list(normalise_in_batches(texts))
     sizes = [len(text.encode()) for text in texts]
     return EditedVersions(np.array(sizes, np.int64), originals, batches)
 
 
+def insert_evenly(text: str, count: int) -> str:
+    """A copy with so many words inserted, each as far from the next as any other."""
+    own = pieces(text)
+    for number in reversed(range(count)):
+        own.insert(round((number + 0.5) * len(pieces(text)) / count), INSERTED)
+    return "".join(own)
+
+
 def sign_batches(method: Method, batches: Iterable[Texts]) -> list[bytes]:
     return [body for batch in batches for body in method.sign(batch).bodies]
 
 
-def similarity(method: Method, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Floats:
-    """The resemblance of each pair; NaN where one of them has no signature."""
+def similarity(profile: Profile, lefts: Sequence[bytes], rights: Sequence[bytes], measure: Measure) -> Floats:
+    """The similarity of each pair; NaN where one of them has no signature."""
     both = [i for i, pair in enumerate(zip(lefts, rights, strict=True)) if all(pair)]
     found = np.full(len(lefts), np.nan)
     if both:
-        measures = method.compare([lefts[i] for i in both], [rights[i] for i in both])
-        found[both] = measures.resemblance
+        found[both] = resemblances(profile, [lefts[i] for i in both], [rights[i] for i in both], measure)
     return found
 
 
-def curves(profile: Profile, of: EditedVersions, edit: Edit) -> dict[int, Floats]:
-    """By the number of edits, the similarity of each document with its copy."""
+def resemblances(profile: Profile, lefts: Sequence[bytes], rights: Sequence[bytes], measure: Measure) -> Floats:
+    """By a measure, of pairs that all have signatures."""
+    if measure == "entries" and isinstance(profile.method, MinN):
+        pairs = [(entries(left), entries(right)) for left, right in zip(lefts, rights, strict=True)]
+        shared = np.array([np.intersect1d(a, b, assume_unique=True).size for a, b in pairs], np.float64)
+        return shared / np.maximum(np.array([a.size + b.size for a, b in pairs], np.float64) - shared, 1.0)
+    estimates = method_of(profile).compare(lefts, rights).resemblance
+    if estimates is None:
+        raise TypeError(f"{profile.method.name} does not measure resemblance")
+    if measure == "entries" and isinstance(profile.method, SketchN):  # m of n positions: m / (2n - m)
+        return estimates / (2.0 - estimates)
+    return estimates
+
+
+def entries(body: bytes) -> Hashes:
+    """The fingerprints in the body of a sample."""
+    return np.frombuffer(body[COUNT_BYTES:], "<u8")
+
+
+def curves(profile: Profile, of: EditedVersions, change: Change) -> dict[Measure, dict[int, Floats]]:
+    """By measure and number of edits, the similarity of each document with its copy."""
     method = method_of(profile)
     originals = sign_batches(method, of.originals)
+    copies = {n: sign_batches(method, batches) for (own, n), batches in of.copies.items() if own is change}
     return {
-        n: similarity(method, originals, sign_batches(method, batches))
-        for (own, n), batches in of.copies.items()
-        if own is edit
+        measure: {n: similarity(profile, originals, bodies, measure) for n, bodies in copies.items()}
+        for measure in MEASURES
     }
 
 
@@ -172,15 +219,20 @@ class SimilarPairs:
         return set(zip(self.left.tolist(), self.right.tolist(), strict=True))
 
 
-def find_similar_pairs(profile: Profile, batches: Sequence[Texts], least: float = 0.0) -> SimilarPairs:
+def find_similar_pairs(
+    profile: Profile, batches: Sequence[Texts], least: float = 0.0, measure: Measure = "estimate"
+) -> SimilarPairs:
     """Every pair of which the signatures have something in common, and are so similar at least."""
     method = method_of(profile)
     bodies = sign_batches(method, batches)
     left, right = (
         sharing(bodies, least) if isinstance(profile.method, SampleParameters) else find_candidates(method, bodies)
     )
-    parts = [measures.resemblance for measures in compare_pairs(method, bodies, left, right)]
-    found = np.concatenate([np.empty(0), *(part for part in parts if part is not None)])
+    parts = [np.empty(0)]
+    for begin in range(0, len(left), _AT_ONCE):
+        sides = [[bodies[i] for i in side[begin : begin + _AT_ONCE].tolist()] for side in (left, right)]
+        parts.append(resemblances(profile, sides[0], sides[1], measure))
+    found = np.concatenate(parts)
     enough = (found > 0) & (found >= least)
     return SimilarPairs(left[enough], right[enough], found[enough], len(bodies) * (len(bodies) - 1) // 2)
 
@@ -188,7 +240,7 @@ def find_similar_pairs(profile: Profile, batches: Sequence[Texts], least: float 
 def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
     """Pairs of sets that share a fingerprint, and so many that they can be as similar as `least`: what they share is
     no more than that share of the larger set. Counted, because to compare each pair would take minutes."""
-    sets = [np.frombuffer(body[COUNT_BYTES:], "<u8") for body in bodies]
+    sets = [entries(body) for body in bodies]
     sizes = np.array([len(one) for one in sets], np.int64)
     values = np.concatenate([*sets, np.empty(0, np.uint64)])
     order = np.argsort(values, kind="stable")
@@ -206,8 +258,8 @@ def sharing(bodies: Sequence[bytes], least: float) -> tuple[Ints, Ints]:
     return np.concatenate([none, *lefts]), np.concatenate([none, *rights])
 
 
-def clusters(pairs: SimilarPairs) -> list[int]:
-    """Sizes of the groups that pairs connect, over any number of others, the largest first."""
+def clusters(pairs: SimilarPairs) -> list[list[int]]:
+    """The groups of documents that pairs connect, over any number of others, the largest first."""
     leader: dict[int, int] = {}
 
     def lead(i: int) -> int:
@@ -218,7 +270,10 @@ def clusters(pairs: SimilarPairs) -> list[int]:
 
     for a, b in pairs.names:
         leader[lead(a)] = lead(b)
-    return sorted(Counter(map(lead, list(leader))).values(), reverse=True)
+    groups: dict[int, list[int]] = {}
+    for i in sorted(leader):
+        groups.setdefault(lead(i), []).append(i)
+    return sorted(groups.values(), key=len, reverse=True)
 
 
 def file_of(texts: Sequence[str], size: int) -> Texts:

@@ -10,7 +10,7 @@ from gate.lab.cherkasova import EXPERIMENT, CherkasovaOptions, check, run
 from gate.lab.experiment import ExperimentReport, Proportion, no_progress
 from tests.lab.cherkasova_samples import CORPUS
 
-SMALL = CherkasovaOptions(documents=5, edits=(2, 20), windows=(5, 20), rounds=1)
+SMALL = CherkasovaOptions(documents=5, edits=(2, 20), windows=(5, 20), short=120, rounds=1)
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +20,21 @@ def report() -> ExperimentReport:
 
 @pytest.mark.slow
 def test_the_report_has_every_figure_and_the_papers_numbers_beside_ours(report: ExperimentReport) -> None:
-    numbers = {plot.name.split("-")[1].rstrip("ab") for plot in report.plots}
-    assert numbers == {"2", "3", "4", "5", "6", "7", "8", "9", "11"}
+    numbers = {plot.name.removeprefix("short-").split("-")[1].rstrip("ab") for plot in report.plots}
+    assert numbers == {str(n) for n in range(1, 12)}
     names = [table.name for table in report.tables]
+    of_pairs = ["pairs", "reported", "pair-list", "clusters", "cluster-list"]
     assert names == [
-        "windows", "overlap", "samples", "spread", "inserted", "removed", "pairs", "reported", "clusters", "times",
+        "windows", "overlap", "samples", "spread", "inserted", "removed",
+        *of_pairs, *(f"short-{name}" for name in of_pairs), "times",
     ]  # fmt: skip
+    assert report.conclusion
     assert any("paper" in note for note in report.notes)
-    algorithms = {str(row["algorithm"]) for row in report.tables[4].rows}
+    by_name = {table.name: table for table in report.tables}
+    algorithms = {str(row["algorithm"]) for row in by_name["inserted"].rows}
     assert {one.split("_")[0] for one in algorithms} == {"Mod", "Min", "Sketch", "BSW"}
+    assert {row["measure"] for row in by_name["inserted"].rows} == {"both", "entries", "estimate"}
+    assert {row["change"] for row in by_name["samples"].rows} == {"inserted at random", "inserted at even distances"}
 
 
 def test_reported_pairs_are_right_where_their_shingles_say_so(report: ExperimentReport) -> None:

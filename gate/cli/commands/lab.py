@@ -14,7 +14,7 @@ COMMANDS = {
     "roth-2013": (_HOME, "Roth 2013, Table 20"),
     "bergillos": (_HOME, "Bergillos et al. 2018, Figures 2, 3 and 4"),
     "azgomi": (_HOME, "Azgomi et al. 2014, Table 1"),
-    "cherkasova": (_HOME, "Cherkasova et al. 2009, Figures 2 to 9 and 11, Table 2"),
+    "cherkasova": (_HOME, "Cherkasova et al. 2009, Figures 1 to 11, Table 2"),
     "containment": (_HOME, "Parts of larger documents, found by the fingerprints that they share"),
 }
 
