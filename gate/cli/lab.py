@@ -17,7 +17,7 @@ from rich.text import Text
 
 from gate.archive.files import FileSelection, Order
 from gate.archive.readers import FileReader, archive_files
-from gate.cli import show, tables
+from gate.cli import controlled_files, show, tables
 from gate.cli.common import emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
 from gate.cli.numbers import counted, number
@@ -124,7 +124,16 @@ def experiment_command(name: str) -> click.Command:
     """The command of an experiment, with a flag for each of its options."""
     experiment = EXPERIMENTS[name]
 
-    def work(*, corpus: Path, out: Path, labels: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> None:
+    def work(
+        *,
+        corpus: Path,
+        out: Path,
+        labels: tuple[Path, ...],
+        as_json: bool,
+        quiet: bool,
+        write: Path | None = None,
+        **flags: Any,
+    ) -> None:
         options = options_of(experiment.options, flags)
         set_resume_hint("nothing was written; start again with")
         experiment.check(options)
@@ -132,15 +141,23 @@ def experiment_command(name: str) -> click.Command:
         documents = corpus_of(corpus, labels)
         experiment.check_corpus(documents)
         report.create_folder(out)
+        if write is not None:
+            controlled_files.require_empty(write)
         with progress(quiet=quiet or as_json, unit="done") as bars:
             outcome = experiment.run(documents, options, Bar(bars))
         about = report.ReportHeader(
             experiment=experiment, corpus=documents.name, documents=len(documents), options=structs.asdict(options)
         )
         written = report.write_report(outcome, about, out)
+        found = [] if write is None else controlled_files.check_in(controlled_files.write(outcome.files, write))
         if as_json:
-            emit({"experiment": experiment.name, "files": [str(path) for path in written]})
+            emit(
+                {"experiment": experiment.name, "files": [str(path) for path in written]}
+                | ({} if write is None else {"documents": [structs.asdict(one) for one in found]})
+            )
             return
+        if write is not None:
+            controlled_files.show(found)
         click.echo(
             f"{experiment.title}: {len(outcome.tables)} tables and {len(outcome.plots)} plots of "
             f"{number(len(documents))} documents"
@@ -180,6 +197,11 @@ def experiment_command(name: str) -> click.Command:
         click.Option(["--quiet"], is_flag=True, help="No progress."),
         click.Option(["--json", "as_json"], is_flag=True, help="Name the files that were written in JSON."),
     ]
+    if experiment.writes:
+        option = click.Option(
+            ["--write"], metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help=experiment.writes
+        )
+        fixed.insert(3, option)
     command.params = [*fixed[:3], *map(flag, structs.fields(experiment.options)), *fixed[3:]]
     return command
 

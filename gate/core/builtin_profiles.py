@@ -14,13 +14,15 @@ BUILT_IN: dict[str, Profile] = {
         Profile(name="simhash", method=SimHash(), resemblance=None),
         Profile(name="minhash", method=MinHash()),
         # Roth 2013: SimHash over the set of 4-character grams; "80 % similar" is 12 of 64 bits. As in the paper, with
-        # many false matches (docs/quality.md): for comparison, not for use.
+        # many false matches (docs/quality.md): for comparison, not for use. All documents are kept, copies
+        # too: whichever is selected, its variants are found.
         Profile(
             name="roth-2013",
             tokenizer="characters",
             gram=4,
             method=SimHash(radius=12, weights="set"),
             resemblance=None,
+            index="all",
         ),
         # Roth 2011: his best, method 43B: Soundex codes without stop words, in 40s; the sum of the hashes that 25
         # divides; similar within 30 %. His other combinations by tokenizer, drop_*, gram, si_method and si_window. For

@@ -169,6 +169,8 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int, count: int, lin
         case kind if kind == "points" or not series.line:
             size = 4 if len(series.x) > 1 else 9  # a single point has to be seen
             axes.plot(series.x, series.y, linestyle="", marker=marker, markersize=size, alpha=0.7, **how)
+            if series.low and series.high:
+                axes.vlines(series.x, series.low, series.high, color=colour, linewidth=1, alpha=0.5)
         case "steps":
             axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=line, **how)
         case "lines":

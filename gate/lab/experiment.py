@@ -15,7 +15,7 @@ in `check`, which runs before any work, and raises ConfigError.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
@@ -78,7 +78,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One line of a plot. `low` and `high`, where given, are drawn as a band about it; `line=False` leaves points."""
+    """One line of a plot. `low` and `high`, where given, are drawn as a band about it; `line=False` leaves points,
+    and the band becomes a bar through each."""
 
     label: str
     x: Sequence[float]
@@ -144,6 +145,9 @@ class ExperimentReport:
     conclusion: str
     sections: Sequence[Section]
     notes: Sequence[str] = ()
+    files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # texts by file name, for an experiment that leaves some behind
 
     @property
     def tables(self) -> list[Table]:
@@ -169,6 +173,7 @@ class Experiment:
     check: Callable[[Any], None] = accept_any_options
     min_documents: int = 2
     needs_labels: bool = False
+    writes: str = ""  # what --write does with the files of the report; without it there is no such option
 
     def check_corpus(self, corpus: Corpus) -> None:
         """Refuse a corpus that the experiment can say nothing about."""

@@ -77,7 +77,7 @@ def test_an_experiment_on_a_folder_of_texts_writes_its_report(notes: Path, tmp_p
 def test_the_same_seed_writes_the_same_files(notes: Path, tmp_path: Path) -> None:
     runs = [gate("lab", "roth-2013", "--corpus", notes, "--out", tmp_path / folder, "--json") for folder in "ab"]
     first, second = ([Path(name) for name in json.loads(done.stdout)["files"]] for done in runs)
-    assert len(first) == 9
+    assert len(first) == 10
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 

@@ -23,6 +23,9 @@ from gate.core.length_filter import (
 from gate.errors import ConfigError
 from tests.core.samples import packed
 
+# Azgomi et al. 2014: its example text by its pairs of letters, in the order of the text; ab occurs twice.
+ABCDABD = ["ab", "bc", "cd", "da", "ab", "bd"]
+
 # Few distinct hashes, so that documents repeat and share them, and are often alike.
 documents = st.lists(st.lists(st.integers(0, 9), max_size=14), max_size=7)
 THRESHOLDS = st.sampled_from([0.1, 0.5, 0.7, 0.9, 1.0])
@@ -101,3 +104,20 @@ def test_no_documents_and_one_document_have_no_pairs() -> None:
         features = packed(batch)
         assert pairs_within(set_sizes(features), 0.5).total == 0
         assert resemblances(features, all_pairs(len(batch))).size == 0
+
+
+def test_the_lengths_of_abcdabd_are_those_of_azgomi_2014() -> None:
+    """Five distinct pairs of letters, six with the repeated one, and 1 x 2 + 2 + 3 + 4 + 5 with their places."""
+    features = packed([[ABCDABD.index(pair) for pair in ABCDABD]])
+    lengths = [length(features).tolist() for length in (set_sizes, multiset_sizes, weighted_sizes)]
+    assert lengths == [[5], [6], [16]]
+
+
+def test_a_length_of_9_is_compared_up_to_10_at_a_resemblance_of_9_tenths() -> None:
+    remaining = pairs_within(np.array([8, 9, 9, 10, 11], np.int64), 0.9)
+    assert [pair for pair in remaining.pairs.tolist() if 1 in pair] == [[1, 2], [1, 3]]
+
+
+def test_the_sets_of_bergillos_2018_have_a_third_in_common() -> None:
+    features = packed([[0, 1, 2, 5, 6], [0, 2, 3, 4, 5, 7, 9]])
+    assert resemblances(features, all_pairs(2)).tolist() == [pytest.approx(1 / 3)]

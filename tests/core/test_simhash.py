@@ -93,3 +93,21 @@ def test_fingerprints_of_documents_that_share_more_agree_more() -> None:
     assert far == sorted(far)
     assert far[0] <= 6
     assert 16 <= far[-1] <= 48
+
+
+def test_hello_world_has_the_fingerprint_of_roth_2013_table_2() -> None:
+    """Three letters at a time, hashed to the sum of their codes, in 16 bits. The paper prints 271: it has -1 where five
+    of the nine sums have the bit of 64, so the bit is set and the number is 335."""
+    text = "Hello world"
+    sums = [sum(map(ord, text[i : i + 3])) for i in range(len(text) - 2)]
+    assert sums == [281, 317, 327, 251, 262, 262, 344, 333, 322]
+    assert sum(bool(value & 64) for value in sums) == 5
+    assert fingerprints(packed([sums])).tolist() == [335]
+
+
+def test_the_fingerprints_of_roth_2013_table_3_are_six_bits_apart() -> None:
+    first = "1010001111011011111100110100111101110110111010100000010100010000"
+    second = "1010001110011011111110000101111101110110111010100001010100010000"
+    assert len(first) == len(second) == 64
+    assert distance(int(first, 2), int(second, 2)) == 6
+    assert round(100 * (1 - 6 / 64)) == 91

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
 from gate.lab.experiment import ExperimentReport, Proportion, no_progress
-from gate.lab.roth_2013 import PAPER, PASSAGE, SCATTERED, Roth2013Options, find_alike, run, spread, variants
+from gate.lab.roth_2013 import Roth2013Options, find_alike, rearranged, run, shuffled, variants
+from gate.lab.roth_2013_paper import SIMILARITIES
+from gate.lab.roth_2013_tables import ORDER, PASSAGE, SCATTERED, spread
 from gate.lab.truth import Corpus, words
 from tests.lab.lab_samples import unrelated_documents
 
@@ -35,6 +37,8 @@ def test_each_variant_has_a_row_for_each_way_that_words_can_change(measured: Exp
         ("i_25", PASSAGE),
         ("d_10", SCATTERED),
         ("d_10", PASSAGE),
+        ("rearranged", ORDER),
+        ("shuffled", ORDER),
     ]
 
 
@@ -50,9 +54,11 @@ def test_the_values_of_the_paper_are_beside_the_variants_that_it_has(measured: E
     result = {str(row["variant"]): (row["paper, from"], row["paper, to"]) for row in rows(measured, "variants")}
     assert result == {
         "dup": (1.0, 1.0),
-        "i_5": (PAPER["gettysburg", "i_5"], 1.0),
+        "i_5": (SIMILARITIES["gettysburg", "i_5"], 1.0),
         "i_25": (0.96875, 0.96875),
         "d_10": (0.9375, 0.953125),
+        "rearranged": (None, None),
+        "shuffled": (None, None),
     }
 
 
@@ -94,3 +100,27 @@ def test_one_document_is_enough() -> None:
 def test_documents_without_words_are_refused() -> None:
     with pytest.raises(ConfigError, match="no document of dots has 2 words"):
         run(Corpus("dots", ["a", "b"], ["...", "one"]), OPTIONS, no_progress)
+
+
+def test_paragraphs_change_their_places_and_stay_whole() -> None:
+    text = "\n\n".join(f"paragraph {i} of the text" for i in range(6))
+    made = rearranged(text, np.random.default_rng(1))
+    assert made != text
+    assert sorted(made.split("\n\n")) == sorted(text.split("\n\n"))
+    assert rearranged("one sentence. and another", np.random.default_rng(1)) == "and another. one sentence"
+
+
+def test_shuffled_words_are_the_same_in_another_order() -> None:
+    text = unrelated_documents(1, words=100).texts[0]
+    made = shuffled(text, np.random.default_rng(1))
+    assert words(made) != words(text)
+    assert sorted(words(made)) == sorted(words(text))
+
+
+def test_the_files_are_the_control_documents_and_their_variants_of_one_passage(measured: ExperimentReport) -> None:
+    assert len(measured.files) == 8 * 7
+    name = next(name for name in measured.files if "_" not in name)
+    stem = name.removesuffix(".txt")
+    own = {other.removeprefix(stem).removesuffix(".txt") for other in measured.files if other.startswith(stem)}
+    assert own >= {"", "_dup", "_i_5", "_i_25", "_d_10", "_rearranged", "_shuffled"}
+    assert measured.files[f"{stem}_dup.txt"] == measured.files[name]
