@@ -348,7 +348,7 @@ class Signer:
 
 
 def split_for_signing(batch: Sequence[CheckIn]) -> Iterator[list[CheckIn]]:
-    """Cut a batch into parts of at most SIGNED_CHARS after folding, or one document: a text may fold to 18 times its
+    """Cut a batch into parts of at most SIGNED_CHARS after folding, or one document: a text may fold to six times its
     length, and the kernels are a quarter slower where a core's cache is too small for what they work on."""
     lengths = folded_lengths([document.text for document in batch])
     sized = zip(batch, lengths, strict=True)

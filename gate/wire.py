@@ -29,8 +29,9 @@ SCHEMA_VERSION = 1
 # The longest escape of a character of the basic plane in JSON is \uXXXX; the rest is room for the other fields.
 _ESCAPED_BYTES_PER_CHAR = 6
 _OTHER_FIELDS_BYTES = 1024 * 1024
-# An invalid message with more values is not decoded to name its fields: each may take 100 bytes.
-_MAX_LENIENT_VALUES = 1_000_000
+# An invalid message with more values is not decoded to name its fields: each takes 100 bytes and as many nanoseconds.
+_LENIENT_VALUES = 1000
+_LENIENT_BYTES_PER_VALUE = 8
 _UTF8_PIECE_BYTES = 64 * 1024
 _NULL = msgspec.Raw(b"null")
 
@@ -489,7 +490,7 @@ def _short_string(value: msgspec.Raw) -> str | None:
 
 def _lenient_fields(raw: bytes) -> dict[str, Any]:
     """The fields of a message that msgspec refused; bytes that are not UTF-8 become lone surrogates."""
-    if sum(map(raw.count, (b",", b"[", b"{"))) > _MAX_LENIENT_VALUES:
+    if sum(map(raw.count, (b",", b"[", b"{"))) > max(_LENIENT_VALUES, len(raw) // _LENIENT_BYTES_PER_VALUE):
         return {}
     try:
         message = json.loads(raw.decode("utf-8", "surrogateescape"))

@@ -114,13 +114,11 @@ def min_n(batch: Windows, n: int) -> Features:
     places, owners = batch.texts_at(np.flatnonzero(batch.prints <= bounds))
     smallest = ascending(batch.prints[places], owners, texts)
     too_few = np.flatnonzero((smallest.counts < n) & (np.bincount(owners, minlength=texts) < counts)).tolist()
-    if too_few:  # texts that repeat themselves, most of them
+    if too_few:  # texts that repeat themselves, most of them: all their windows are sorted, once
         sets = [smallest.hashes[a:b] for a, b in pairwise(smallest.starts.tolist())]
         for i in too_few:
-            prints, bound = batch.prints[batch.begins[i] : batch.ends[i]], upper_bounds[i]
-            while sets[i].size < n and bound < _ALL:
-                bound = min(8 * bound, _ALL)
-                sets[i] = np.unique(prints[prints <= np.uint64(bound)])
+            prints = np.sort(batch.prints[batch.begins[i] : batch.ends[i]])
+            sets[i] = prints[np.append(True, prints[1:] != prints[:-1])]
         smallest = Features(np.concatenate(sets), np.cumsum([0, *map(len, sets)], dtype=np.int64))
     return smallest.first(n)
 

@@ -18,6 +18,7 @@ wrong order, so it is only given a single code point, or marks that are sorted a
 from __future__ import annotations
 
 import hashlib
+import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,22 +32,26 @@ from gate.errors import BadDocument
 
 Points = NDArray[np.uint8] | NDArray[np.uint32]
 
-LONGEST_FOLD = 18  # code points that one can become (U+FDFA, a whole blessing)
+# Code points that one can become. U+FDFA and U+FDFB, whole phrases, would become 18 and 8, and stay as they are: a text
+# of them would cost 25 times as much for each byte as one in English.
+LONGEST_FOLD = 6
 
 CONTENT_ID_BYTES = 16
 
-_SPACE = 0x20
+_SPACE, _LINE_FEED = 0x20, 0x0A
 _PIECE = 1 << 16
 
 # An entry of the fold table: what the code point becomes, and what has to be known about that.
 #   31 unseen  30 becomes more or fewer than one code point  29 may compose with what precedes  28..21 combining class
+# Where bit 30 is set, 28..21 say how many it becomes, and 20..0 where in the pool of expansions they begin.
 _FOLDED = np.uint32(0x1FFFFF)
 _CLASS_SHIFT = np.uint32(21)
 _COMPOSES = np.uint32(1 << 29)
 _EXPANDS = np.uint32(1 << 30)
 _UNSEEN = np.uint32(1 << 31)
 _table = np.full(0x110000, _UNSEEN, dtype=np.uint32)
-_expansions: dict[int, NDArray[np.uint32]] = {}
+_expansions = np.empty(0, dtype=np.uint32)  # replaced by a longer one as code points are learnt
+_learning = threading.Lock()
 
 # Default_Ignorable_Code_Point, which Python's unicodedata does not have. Unicode reserves these ranges for good.
 _INVISIBLE = (
@@ -133,9 +138,8 @@ def folded_lengths(texts: Sequence[str]) -> list[int]:
         entries = _looked_up(np.frombuffer(raw, dtype="<u4"))
         where = np.flatnonzero(entries >= _EXPANDS)
         if where.size:
-            points, places = np.unique(entries[where] & _FOLDED, return_inverse=True)
-            growth = np.array([_expansions[point].size - 1 for point in points.tolist()], dtype=np.int64)
-            np.add.at(lengths, np.searchsorted(ends, at + where, side="right"), growth[places])
+            owners = np.searchsorted(ends, at + where, side="right")
+            np.add.at(lengths, owners, _expanded_lengths(entries[where]).astype(np.int64) - 1)
     folded: list[int] = lengths.tolist()
     return folded
 
@@ -147,6 +151,8 @@ def fold(point: int) -> str:
         before = text
         visible = "".join(c for c in unicodedata.normalize("NFKC", text) if not _invisible(ord(c)))
         text = unicodedata.normalize("NFKC", visible.casefold())
+    if len(text) > LONGEST_FOLD:
+        return chr(point)
     return "".join(" " if c.isspace() else c for c in text)
 
 
@@ -166,16 +172,31 @@ def _composing() -> frozenset[int]:
 
 
 def _learn(points: NDArray[np.uint32]) -> None:
-    """Fill the table for these code points."""
-    for point in np.unique(points).tolist():
-        folded = fold(point)
-        if len(folded) == 1:
-            target = ord(folded)
-            entry = target | unicodedata.combining(folded) << int(_CLASS_SHIFT)
-            _table[point] = entry | (int(_COMPOSES) if target in _composing() else 0)
-        else:
-            _expansions[point] = np.frombuffer(folded.encode("utf-32-le"), dtype="<u4")
-            _table[point] = int(_EXPANDS) | point
+    """Fill the table for these code points. What it refers to is there before it."""
+    global _expansions
+    entries, expansions = {}, []
+    with _learning:
+        size = _expansions.size
+        for point in np.unique(points).tolist():
+            folded = fold(point)
+            if len(folded) == 1:
+                target = ord(folded)
+                entry = target | unicodedata.combining(folded) << int(_CLASS_SHIFT)
+                entries[point] = entry | (int(_COMPOSES) if target in _composing() else 0)
+            else:
+                entries[point] = int(_EXPANDS) | len(folded) << int(_CLASS_SHIFT) | size
+                expansions.append(folded)
+                size += len(folded)
+        if expansions:
+            added = np.frombuffer("".join(expansions).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+            _expansions = np.concatenate([_expansions, added])
+        for point, entry in entries.items():
+            _table[point] = entry
+
+
+def _expanded_lengths(entries: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """How many code points each becomes, by the entries of those that do not become exactly one."""
+    return (entries >> _CLASS_SHIFT).astype(np.uint8)
 
 
 def _looked_up(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -210,50 +231,81 @@ def _folded(raw: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray
         return entries, starts
     points = entries & _FOLDED
     classes = (entries >> _CLASS_SHIFT).astype(np.uint8)
-    suspect = entries >= _COMPOSES
+    composes = entries >= _COMPOSES
+    suspect = composes.copy()
     suspect[1:] |= (classes[1:] != 0) & (classes[1:] < classes[:-1])  # out of order
     if not suspect.any():
         return points, starts
-    return _composed(points, classes, starts, np.flatnonzero(suspect))
+    opens = np.zeros(points.size + 1, dtype=np.bool_)
+    opens[starts] = True
+    heads = np.flatnonzero(opens[:-1] | ~composes & (classes == 0))
+    holding = np.searchsorted(heads, np.flatnonzero(suspect), side="right") - 1
+    holding = holding[np.append(True, holding[1:] != holding[:-1])]
+    # Sequences side by side are composed as one, within a text.
+    first = np.append(True, holding[1:] != holding[:-1] + 1) | opens[heads[holding]]
+    last = np.append(np.flatnonzero(first)[1:], holding.size) - 1
+    begins, ends = heads[holding[first]], np.append(heads, points.size)[holding[last] + 1]
+    return _composed(points, classes, starts, begins, ends)
 
 
 def _expanded(entries: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Put in place what one code point becomes if that is not exactly one."""
     where = np.flatnonzero(entries >= _EXPANDS)
-    parts = [_expansions[point] for point in (entries[where] & _FOLDED).tolist()]
-    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-    repeats = np.ones(entries.size, dtype=np.int64)
+    places, lengths = entries[where] & _FOLDED, _expanded_lengths(entries[where])
+    repeats = np.ones(entries.size, dtype=np.uint8)
     repeats[where] = lengths
     points = np.repeat(entries & _FOLDED, repeats)
     growth = np.zeros(where.size + 1, dtype=np.int64)
-    np.cumsum(lengths - 1, out=growth[1:])
+    np.cumsum(lengths, dtype=np.int64, out=growth[1:])
+    growth -= np.arange(growth.size)
     first = where + growth[:-1]
-    inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    points[np.repeat(first, lengths) + inside] = np.concatenate(parts)
+    for step in range(LONGEST_FOLD):
+        longer = lengths > step
+        if not longer.all():
+            first, places, lengths = first[longer], places[longer], lengths[longer]
+        points[first + step] = _expansions[places + np.uint32(step)]
     return points, starts + growth[np.searchsorted(where, starts)]
 
 
 def _composed(
-    points: NDArray[np.uint32], classes: NDArray[np.uint8], starts: NDArray[np.int64], suspects: NDArray[np.int64]
+    points: NDArray[np.uint32],
+    classes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Compose the texts that hold a suspect; the others are in NFC already."""
-    touched = np.unique(np.searchsorted(starts, suspects, side="right") - 1).tolist()
-    pieces, lengths, done = [], np.diff(starts), 0
-    for i in touched:
-        begin, end = int(starts[i]), int(starts[i + 1])
-        ordered = _in_order(points[begin:end], classes[begin:end])
-        text = unicodedata.normalize("NFC", ordered.tobytes().decode("utf-32-le"))
-        composed = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
-        pieces += [points[done:begin], composed]
-        lengths[i], done = composed.size, end
-    pieces.append(points[done:])
-    bounds = np.zeros_like(starts)
-    np.cumsum(lengths, out=bounds[1:])
-    return np.concatenate(pieces), bounds
+    """Compose some stretches, each of which begins with what composes with nothing before it, or opens a text."""
+    lengths = ends - begins
+    # All are composed in one call, each with a line feed behind it: white space is folded to spaces, so no text has it.
+    taken = _covered(begins, ends, points.size)
+    room = np.ones(int(lengths.sum()) + lengths.size, dtype=np.bool_)
+    room[np.cumsum(lengths + 1) - 1] = False
+    stretches, their_classes = np.full(room.size, _LINE_FEED, dtype=np.uint32), np.zeros(room.size, dtype=np.uint8)
+    stretches[room], their_classes[room] = points[taken], classes[taken]
+    text = unicodedata.normalize("NFC", _in_order(stretches, their_classes).tobytes().decode("utf-32-le"))
+    composed = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    their_ends = np.flatnonzero(composed == _LINE_FEED)
+    growth = np.zeros(begins.size + 1, dtype=np.int64)
+    np.cumsum(np.diff(their_ends, prepend=-1) - 1 - lengths, out=growth[1:])
+    whole = np.empty(points.size + int(growth[-1]), dtype=np.uint32)
+    replaced = _covered(begins + growth[:-1], ends + growth[1:], whole.size)
+    whole[replaced] = composed[composed != _LINE_FEED]
+    whole[~replaced] = points[~taken]
+    return whole, starts + growth[np.searchsorted(begins, starts)]
+
+
+def _covered(begins: NDArray[np.int64], ends: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Which of `size` places lie in one of these stretches, none of which overlap."""
+    turns = np.zeros(size + 1, dtype=np.int8)
+    turns[begins] = 1
+    turns[ends] -= 1
+    return np.cumsum(turns[:-1], dtype=np.int8).view(np.bool_)
 
 
 def _in_order(points: NDArray[np.uint32], classes: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """Sort each run of marks by class, as NFC would: but unicodedata needs the square of a run's length for it."""
+    if not ((classes[1:] < classes[:-1]) & (classes[1:] != 0)).any():
+        return points
     marks = np.flatnonzero(classes)
     run = marks - np.arange(marks.size)  # the same for marks side by side
     points[marks] = points[marks[np.lexsort((classes[marks], run))]]

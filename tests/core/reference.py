@@ -40,13 +40,16 @@ def invisible(letter: str) -> bool:
 
 
 def nfkc_casefold(letter: str) -> str:
-    """The mapping of one code point: compatibility, case and invisibility, until nothing changes any more."""
+    """The mapping of one code point: compatibility, case and invisibility, until nothing changes any more.
+
+    What would become more than six code points stays as it is.
+    """
     folded = letter
     while True:
         shown = "".join(c for c in unicodedata.normalize("NFKC", folded) if not invisible(c))
         again = unicodedata.normalize("NFKC", shown.casefold())
         if again == folded:
-            return folded
+            return folded if len(folded) <= 6 else letter
         folded = again
 
 
