@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from gate.cli.numbers import number
 from gate.cli.session import load, load_with_origins
 from gate.config.profiles import vary_profile
 from gate.config.reference import describe_settings
+from gate.config.settings import Settings
 from gate.core.method_parameters import (
     BswN,
     Fingerprinted,
@@ -25,6 +27,7 @@ from gate.core.method_parameters import (
 from gate.core.plan import bands_for, replaced_share
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
+from gate.core.unrelated import UnrelatedDistance
 from gate.errors import ConfigError
 
 DEFAULT_RECALL = 0.95
@@ -32,13 +35,21 @@ TRIED = "tried"  # the name of a profile that has been changed by hand, to see w
 
 
 def plan(
-    *, documents: int, at: float | None, recall: float | None, options: Options, **tried: int | str | None
+    *,
+    documents: int,
+    at: float | None,
+    recall: float | None,
+    corpus: Path | None,
+    options: Options,
+    **tried: int | str | None,
 ) -> None:
     """Show the expected costs and recall of a profile."""
-    profile = _varied(load(options).profile, {name: value for name, value in tried.items() if value is not None})
+    settings = load(options)
+    profile = _varied(settings.profile, {name: value for name, value in tried.items() if value is not None})
     if at is not None or recall is not None:
         profile = _banded(profile, at, DEFAULT_RECALL if recall is None else recall)
-    expected = planned(profile, documents)
+    unrelated = None if corpus is None else _measured(corpus, profile, settings)
+    expected = planned(profile, documents, unrelated)
     words = "characters" if profile.tokenizer == "characters" else "words"
     unit = profile.method.window if isinstance(profile.method, WindowParameters) else profile.gram
     if options.json:
@@ -53,6 +64,14 @@ def plan(
     out.print(Text(f"Profile {expected.profile}, {number(documents)} documents", style="bold"))
     out.print(Text(_parameters(profile), style="dim"))
     show.plan(out, expected, changed=lambda alike: replaced_share(alike, unit), words=words)
+
+
+def _measured(corpus: Path, profile: Profile, settings: Settings) -> UnrelatedDistance:
+    """How far apart the fingerprints of unrelated documents of a corpus are."""
+    from gate.cli.lab import corpus_of  # reading archives takes a while to load
+    from gate.lab.unrelated import measure_unrelated
+
+    return measure_unrelated(corpus_of(corpus, limits=settings.limits), profile)
 
 
 def _varied(profile: Profile, tried: dict[str, int | str]) -> Profile:

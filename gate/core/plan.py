@@ -6,6 +6,7 @@ Everything here is arithmetic on the parameters. It rests on four models:
   or by the chance of one byte.
 - A bit of two fingerprints differs with probability arccos(c) / pi (random hyperplanes), where c = 2J / (1 + J) is
   the cosine of two sets of equal size and resemblance J; so the distance is binomial over 64 bits.
+- Bits of unrelated documents differ as `gate.core.unrelated` says: seldomer than in half of the cases.
 - A similarity index is the sum of random numbers of both signs, of which two documents share 2J / (1 + J): two normal
   numbers of that correlation. Their quotient is a Cauchy variable, and J says how often it is near 1.
 - Of a set of windows, the k smallest fingerprints are the keys. Each of the smallest of the union is in both sets with
@@ -13,13 +14,13 @@ Everything here is arithmetic on the parameters. It rests on four models:
   there are grows with the text; a document of 8 KB is taken.
 
 Real texts repeat words and come in unequal sizes, so a measured recall may differ; a hybrid's two access paths are
-taken as independent. That unrelated documents share phrases is in no model.
+taken as independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import acos, atan, comb, log2, pi, sqrt
 from typing import Any
 
@@ -45,6 +46,7 @@ from gate.core.profile import FINGERPRINT_BITS, Profile
 from gate.core.sampled_methods import PRINT_BYTES, VALUE_BYTES, SampleMethod
 from gate.core.simhash import FINGERPRINT_BYTES
 from gate.core.similarity_index import SimilarityIndexMethod
+from gate.core.unrelated import UnrelatedDistance, typical
 from gate.errors import ConfigError
 
 POSTING_BYTES = 16  # an entry's number and its tag
@@ -88,12 +90,18 @@ class AccessPath:
     radius: int | None = None
 
 
-def plan(profile: Profile, documents: int) -> Plan:
-    """What to expect of `documents` documents under the profile."""
+def plan(profile: Profile, documents: int, unrelated: UnrelatedDistance | None = None) -> Plan:
+    """What to expect of `documents` documents under the profile, whose fingerprints are as far apart as measured, or
+    else as those of typical texts."""
     method_of(profile)  # refuses parameters that do not go together
     if documents < 0:
         raise ValueError("documents must not be negative")
     paths = [path(profile, profile.method) for path in ACCESS_PATHS[type(profile.method)]]
+    if unrelated is not None:
+        paths = [
+            path if path.radius is None else replace(path, false_candidates=unrelated.chance_within(path.radius))
+            for path in paths
+        ]
     postings = sum(path.postings for path in paths)
     size = {"record": IDENTITY_BYTES, "postings": postings * POSTING_BYTES}
     for path in paths:
@@ -119,7 +127,7 @@ def recall(profile: Profile, resemblance: float) -> float:
     return 1.0 - missed
 
 
-def _blocks(_: Profile, parameters: Fingerprinted) -> AccessPath:
+def _blocks(profile: Profile, parameters: Fingerprinted) -> AccessPath:
     def chance(resemblance: float) -> float:
         cosine = 2.0 * resemblance / (1.0 + resemblance)
         return chance_within(parameters.radius, acos(min(1.0, cosine)) / pi)
@@ -128,7 +136,7 @@ def _blocks(_: Profile, parameters: Fingerprinted) -> AccessPath:
         probes=probe_count(parameters.radius),
         postings=BLOCKS,
         bucket_bits=BLOCK_BITS,
-        false_candidates=chance_within(parameters.radius, 0.5),
+        false_candidates=typical(profile).chance_within(parameters.radius),
         size={"fingerprint": FINGERPRINT_BYTES},
         recall=chance,
         radius=parameters.radius,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,6 +48,12 @@ def profiles(*, as_json: bool) -> None:
 @click.option("--gram", metavar="N", type=int, help="Try: words (or characters) in a shingle.")
 @click.option("--at", metavar="SHARE", type=float, help="Choose bands and rows that find pairs of this resemblance.")
 @click.option("--recall", metavar="SHARE", type=float, help="How many of them to find, with --at. Default: .95.")
+@click.option(
+    "--corpus",
+    metavar="DIR|JSONL",
+    type=click.Path(path_type=Path),
+    help="Measure on a sample of these documents how far apart the fingerprints of unrelated ones are.",
+)
 @common(index=False)
 def plan(**arguments: Any) -> None:
     """Show what a profile costs and finds at a size, before the first document is checked in.
@@ -55,6 +62,7 @@ def plan(**arguments: Any) -> None:
       gate plan
       gate plan --documents 50000000 --profile simhash
       gate plan --bands 24 --rows 5                    what if?
+      gate plan --profile roth-2013 --corpus notes/    false candidates among texts of this kind
       gate plan --at .8 --recall .99                   which bands find 99 % of pairs of resemblance .8?
 
     The figures follow from the parameters alone; how your own texts behave, only a measurement shows (`gate tune`).
