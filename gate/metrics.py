@@ -34,6 +34,8 @@ Dependency = Literal["index", "broker"]
 DEPENDENCIES: tuple[Dependency, ...] = ("index", "broker")
 Stage = Literal["decode", "sign", "claim", "produce", "commit"]
 STAGES: tuple[Stage, ...] = ("decode", "sign", "claim", "produce", "commit")
+DropReason = Literal["too_many", "too_slow"]
+DROP_REASONS: tuple[DropReason, ...] = ("too_many", "too_slow")
 
 SOURCES = 50  # distinct sources that get a label value of their own; all later ones are counted as "other"
 SOURCE_CHARS = 100  # a longer one is not a name, and every scrape would carry it
@@ -271,9 +273,9 @@ class WorkerMetrics:
 
     def _source_label(self, source: str | None) -> str:
         known = self._sources.get(source)
-        if known is not None or source is None:
-            return known or NO_SOURCE
-        if len(source) > SOURCE_CHARS or len(self._sources) > SOURCES:
+        if known is not None:
+            return known
+        if source is None or len(source) > SOURCE_CHARS or len(self._sources) > SOURCES:
             return OTHER
         return self._sources.setdefault(source, source)
 
@@ -417,6 +419,17 @@ class SupervisorMetrics:
         )
         for number in range(workers):
             self._restarts.labels(str(number))
+        self._connections = Counter(
+            "gate_http_connections_dropped_total",
+            "Connections to the health server that were closed before their request was answered.",
+            ["reason"],
+            registry=registry,
+        )
+        for reason in DROP_REASONS:
+            self._connections.labels(reason)
+
+    def record_connection_dropped(self, reason: DropReason) -> None:
+        self._connections.labels(reason).inc()
 
     def log_listening(self, host: str, port: int) -> None:
         self._log.info("health_server.started", host=host, port=port)

@@ -101,7 +101,12 @@ async def _run_alone(work: Work, settings: object, server: ServerSettings) -> in
     if server.http_port is None:
         return await _run_work(work, settings, context)
     async with serve_health(
-        registry=metrics.registry, readiness=readiness, host=server.http_host, port=server.http_port
+        registry=metrics.registry,
+        readiness=readiness,
+        host=server.http_host,
+        port=server.http_port,
+        max_connections=server.http_max_connections,
+        on_dropped=process_metrics.record_connection_dropped,
     ) as port:
         process_metrics.log_listening(server.http_host, port)
         return await _run_work(work, settings, context)
@@ -201,7 +206,13 @@ class Supervisor:
             if self._server.http_port is not None:
                 checks = Checks(registry=self._registry, alive=self._alive, ready=self._ready)
                 port = stack.enter_context(
-                    health_server(checks, host=self._server.http_host, port=self._server.http_port)
+                    health_server(
+                        checks,
+                        host=self._server.http_host,
+                        port=self._server.http_port,
+                        max_connections=self._server.http_max_connections,
+                        on_dropped=self._metrics.record_connection_dropped,
+                    )
                 )
                 self._metrics.log_listening(self._server.http_host, port)
             resource_tracker.ensure_running()  # the first worker would start it otherwise, without SIGINT blocked

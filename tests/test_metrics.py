@@ -13,10 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
+from gate.errors import REASONS, BadDocument
 from gate.index.redis.client import CircuitState, ClientObserver
-from gate.metrics import SOURCE_CHARS, SOURCES, WorkerMetrics, WorkerProcessCollector
+from gate.limits import Limits
+from gate.metrics import SOURCE_CHARS, SOURCES, SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 from gate.model import Degraded, Match, Relation, Verdict
+from gate.wire import decode_event
+from load.hostile import hostile_records
 
 NOW = 1_800_000_000.0
 
@@ -104,6 +109,68 @@ def test_sources_beyond_the_first_few_and_overlong_ones_are_counted_together() -
     assert total(metrics, "gate_verdicts_total", source="other") == 8
     assert total(metrics, "gate_verdicts_total", source="source 0") == 2
     assert total(metrics, "gate_verdicts_total") == SOURCES + 9
+
+
+HOSTILE = [
+    'a"} 1\nforged_total 9',
+    "\\",
+    "\n",
+    "\r",
+    "\0",
+    "\u202e",
+    "\u2028",
+    "{}",
+    "",
+    " ",
+    "é" * SOURCE_CHARS,
+    "x" * 10_000,
+]
+
+
+def test_strangers_can_neither_make_series_without_end_nor_forge_one() -> None:
+    metrics = WorkerMetrics()
+    sources: list[str | None] = [None, *HOSTILE, *(f"source {number}" for number in range(5000))]
+    for relation in Relation:
+        judge(metrics, *[verdict(relation)] * len(sources), sources=sources)
+    records = [record.value or b"" for record in hostile_records(600, seed=1)]
+    for record in records:
+        try:
+            decode_event(record, limits=Limits())
+        except BadDocument as error:
+            metrics.record_dead_letters([error.code])
+    families = {
+        family.name: family.samples
+        for family in text_string_to_metric_families(generate_latest(metrics.registry).decode())
+    }
+    series = [sample for sample in families["gate_verdicts"] if sample.name == "gate_verdicts_total"]
+    assert len(series) == len(Relation) * (SOURCES + 2)
+    assert len({sample.labels["source"] for sample in series}) == SOURCES + 2  # those, `other` and `none`
+    assert {sample.labels["reason"] for sample in families["gate_dead_letters"]} <= set(REASONS)
+    assert not [name for name in families if name.startswith("forged")]
+
+
+def test_every_label_has_bounded_values() -> None:
+    bounded_by = {
+        "the code": {
+            "relation",
+            "similar",
+            "reason",
+            "known",
+            "destination",
+            "stage",
+            "kind",
+            "dependency",
+            "operation",
+        },
+        "the settings": {"profile", "topic", "worker", "version", "python"},
+        "the topics": {"partition"},
+        "SOURCES": {"source"},
+    }
+    metrics = WorkerMetrics()
+    SupervisorMetrics(metrics.registry, workers=2)
+    collectors = {id(one): one for one in metrics.registry._names_to_collectors.values()}.values()
+    labels = {label for collector in collectors for label in getattr(collector, "_labelnames", ())}
+    assert labels == set().union(*bounded_by.values())
 
 
 @given(st.lists(st.floats(min_value=-10.0, max_value=1e6), max_size=40))

@@ -342,6 +342,12 @@ WORKERS = Dashboard(
                     [(f"increase(gate_worker_restarts_total[{WINDOW}])", "{{instance}} {{worker}}")],
                     "By the supervisor, of workers that had ended.",
                 ),
+                Panel(
+                    "Health connections dropped",
+                    "cps",
+                    [(rate("gate_http_connections_dropped_total", by="reason"), "{{reason}}")],
+                    "Connections per second that were closed before their request was answered (http_max_connections).",
+                ),
                 Panel("Uptime", "s", [("time() - gate_worker_start_time_seconds", "{{instance}} {{worker}}")]),
                 Panel(
                     "CPU",

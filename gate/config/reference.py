@@ -62,6 +62,7 @@ DESCRIPTIONS: dict[str, str] = {
     "workers": "The number of worker processes.",
     "http_host": "The address on which health and metrics are served.",
     "http_port": "The port on which /healthz, /readyz and /metrics are served.",
+    "http_max_connections": "How many connections to that port are open at once; a further one closes the oldest.",
     "log_level": "The lowest level of log events that are written.",
     "log_format": "The format of log events; auto is console on a terminal, and JSON lines elsewhere.",
     "limits.max_document_chars": "The length of the longest document; a longer one is refused.",

@@ -67,6 +67,7 @@ SERVER: dict[str, Any] = {
     "workers": Annotated[int, Meta(ge=1, le=1024)],
     "http_host": Name,
     "http_port": Annotated[int, Meta(ge=0, le=65535)],
+    "http_max_connections": Annotated[int, Meta(ge=4, le=1024)],
     "log_level": LogLevel,
     "log_format": LogFormat,
 }

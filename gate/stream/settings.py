@@ -72,5 +72,6 @@ class ServerSettings:
     workers: int = 1
     http_host: str = "127.0.0.1"
     http_port: int | None = None  # None: no endpoints; 0: any free port
+    http_max_connections: int = 64
     log_level: LogLevel = "info"
     log_format: LogFormat = "auto"

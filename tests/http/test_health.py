@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection, RemoteDisconnected
 from typing import Any
 
@@ -17,6 +17,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from gate.errors import ConfigError
+from gate.http import health
 from gate.http.health import serve_health
 from gate.metrics import WorkerMetrics
 from gate.readiness import Readiness
@@ -147,9 +148,74 @@ async def test_an_error_while_serving_a_page_is_logged(caplog: pytest.LogCapture
     assert [record.getMessage() for record in caplog.records] == ["error while serving a page"]
 
 
+def held_open(port: int, request: bytes, count: int) -> list[socket.socket]:
+    """Connections that have sent this much of a request, and nothing more."""
+    clients = []
+    for _ in range(count):
+        client = socket.create_connection((LOOPBACK, port), timeout=10)
+        client.sendall(request)
+        clients.append(client)
+    return clients
+
+
+def answer_threads() -> int:
+    return sum("process_request" in thread.name for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("request_so_far", [b"", b"GET /readyz HTTP/1.1\r\nX: ", b"\x16\x03\x01"])
+async def test_clients_that_never_finish_their_requests_do_not_keep_others_from_theirs(request_so_far: bytes) -> None:
+    dropped: list[str] = []
+
+    def ask(port: int) -> tuple[int, int]:
+        clients = held_open(port, request_so_far, 300)
+        try:
+            return get(port, "/readyz")[0], answer_threads()
+        finally:
+            for client in clients:
+                client.close()
+
+    readiness = Readiness()
+    readiness.set("consumer", None)
+    async with serve_health(
+        registry=WorkerMetrics().registry,
+        readiness=readiness,
+        host=LOOPBACK,
+        port=0,
+        max_connections=20,
+        on_dropped=dropped.append,
+    ) as port:
+        status, threads = await asyncio.to_thread(ask, port)
+    assert status == 200
+    assert threads < 60  # 20, and those that were woken and have not ended yet
+    assert dropped.count("too_many") >= 280
+
+
+async def test_a_client_that_trickles_its_request_is_closed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "REQUEST_SECONDS", 0.5)
+    dropped: list[str] = []
+
+    def trickle(port: int) -> bytes:
+        with socket.create_connection((LOOPBACK, port), timeout=10) as client:
+            client.settimeout(0.05)
+            for _ in range(200):
+                try:
+                    client.sendall(b"G")
+                    return client.recv(1)
+                except TimeoutError:
+                    continue
+        raise AssertionError("the connection is still open")
+
+    async with serve_health(
+        registry=WorkerMetrics().registry, readiness=Readiness(), host=LOOPBACK, port=0, on_dropped=dropped.append
+    ) as port:
+        with suppress(ConnectionError):
+            assert await asyncio.to_thread(trickle, port) == b""
+    assert dropped == ["too_slow"]
+
+
 def finish_answers() -> None:
     wait_until(
-        lambda: not any("process_request" in thread.name for thread in threading.enumerate()),
+        lambda: not answer_threads(),
         "an answer takes too long",
     )
 
