@@ -379,7 +379,7 @@ class Gate:
         False: that one was not known, which is no error, so that a delete may be repeated.
         """
         self._require_open()
-        return self._run(self.pipeline.index.delete(validated_ids(document_ids)))
+        return self._run(self.pipeline.delete(validated_ids(document_ids)))
 
     def info(self) -> dict[str, int]:
         """Counts of what the index holds, and bytes by part. Reads the whole index."""

@@ -8,6 +8,7 @@
     ├── BadDocument        dead-letter this one document and go on
     └── Unavailable        pause, back off, retry: nothing was decided
         ├── Stale          the index changed meanwhile: claim the batch again, at once
+        ├── NotReplicated  too few replicas have what was written: claim the batch again until they do
         └── IndexLost      the index, or a part of it, is gone: judge nothing until its data is restored
 
 Anything else that is raised is a bug: crash, with the input unacknowledged.
@@ -110,6 +111,12 @@ class Stale(Unavailable):
     """The index changed since it was read: retry the batch at once."""
 
     code = "stale"
+
+
+class NotReplicated(Unavailable):
+    """What verdicts rest on is written, but a failover might lose it: too few replicas have acknowledged it in time."""
+
+    code = "not_replicated"
 
 
 class IndexLost(Unavailable):

@@ -370,9 +370,15 @@ class Pipeline:
         """Judge documents and index the new ones."""
         method, profile = self.signer.method, self.signer.profile
         # A batch that is claimed again gets the same answers: what was claimed before the index changed is kept.
-        return self._verdicts(
-            signed, await retry_stale(lambda: claim_in_order(self.index, method, profile, signed.claims))
-        )
+        outcomes = await retry_stale(lambda: claim_in_order(self.index, method, profile, signed.claims))
+        await self.index.confirm()
+        return self._verdicts(signed, outcomes)
+
+    async def delete(self, document_ids: Sequence[str]) -> list[bool]:
+        """Delete documents. False: there was no such document."""
+        known = await self.index.delete(document_ids)
+        await self.index.confirm()
+        return known
 
     async def preview(self, signed: SignedBatch) -> list[Verdict]:
         """Judge each document against the index, and leave the index as it is."""

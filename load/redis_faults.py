@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -32,6 +32,7 @@ from pathlib import Path
 from redis.exceptions import MovedError
 
 from gate.index.redis.layout import SHARDS, hash_tags
+from gate.index.redis.url import RedisSettings
 from load.feed import SETTINGS, FaultyGate, RetryingFeed, stream
 from load.measure import BenchmarkReport
 from tests.support.servers import (
@@ -49,6 +50,7 @@ from tests.support.servers import (
 PROFILE = "standard"
 AOF = ("--appendonly", "yes", "--appendfsync")
 GUARDED = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "2")
+WAITING = replace(SETTINGS, wait_replicas=1, wait_timeout_seconds=0.2)
 POWER_SECONDS = 1.0  # of the file that a power cut may take with `everysec`
 
 
@@ -93,19 +95,20 @@ class Case:
     url: str
     fault: Fault
     checked_at: str = ""
+    settings: RedisSettings = SETTINGS
 
 
 def measure(name: str, case: Case, *, may_lose: bool) -> Damage:
     """Inject a fault into an index under load, and count what is lost."""
     moment = Moment()
     damage = Damage(fault=name, may_lose=may_lose)
-    with FaultyGate(PROFILE, index=case.url, redis=SETTINGS) as gate:
+    with FaultyGate(PROFILE, index=case.url, redis=case.settings) as gate:
         feed = RetryingFeed(gate, stream(1))
         feed.during(lambda: case.fault(moment))
     ended = moment.at or time.monotonic()
     times = {document.document_id: when for (document, _), when in zip(feed.answered, feed.answered_at, strict=True)}
     passed = [pair for pair in feed.passed if times[pair[0].document_id] <= ended]
-    with FaultyGate(PROFILE, index=case.checked_at or case.url, redis=SETTINGS) as fresh:
+    with FaultyGate(PROFILE, index=case.checked_at or case.url, redis=case.settings) as fresh:
         assert fresh.ticket() > feed.highest_ticket, "tickets fell back"  # it has read none of them
         feed.gate = fresh
         lost = fresh.incomplete(passed)
@@ -280,10 +283,11 @@ def cut_after_bytes() -> Iterator[Case]:
 
 
 @contextmanager
-def watched(*options: str, behind_seconds: float = 0.0) -> Iterator[Case]:
+def watched(*options: str, behind_seconds: float = 0.0, settings: RedisSettings = SETTINGS) -> Iterator[Case]:
     with redis_with_sentinels(*options) as made:
-        successor = made.replica if options else None  # which asks for a replica too
-        yield Case(made.url, end_master(made.master, promoted_by(made), behind_seconds, successor=successor))
+        successor = made.replica if options or settings.wait_replicas else None  # which asks for a replica too
+        fault = end_master(made.master, promoted_by(made), behind_seconds, successor=successor)
+        yield Case(made.url, fault, settings=settings)
 
 
 @contextmanager
@@ -314,6 +318,7 @@ LOSSLESS: dict[str, Callable[[], AbstractContextManager[Case]]] = {
     "connections cut after some bytes": cut_after_bytes,
     "cluster: slots moved": moved,
     "cluster: failover by hand": by_hand,
+    "sentinel: cut off 0.5 s before, redis_wait_replicas": partial(watched, behind_seconds=0.5, settings=WAITING),
 }
 LOSSY: dict[str, Callable[[], AbstractContextManager[Case]]] = {
     "power cut, AOF everysec": partial(single, *AOF, "everysec", fault=power_cut),

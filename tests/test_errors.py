@@ -16,6 +16,7 @@ from gate.errors import (
     ConfigError,
     GateError,
     IndexLost,
+    NotReplicated,
     Stale,
     Unavailable,
     UnknownDocument,
@@ -37,7 +38,7 @@ def test_every_error_of_the_tree_is_drawn_at_its_depth() -> None:
 
 
 def test_only_what_a_retry_may_help_is_retriable() -> None:
-    assert {c for c in classes() if c.retriable} == {Unavailable, Stale, IndexLost}
+    assert {c for c in classes() if c.retriable} == {Unavailable, Stale, NotReplicated, IndexLost}
 
 
 def test_every_class_but_the_one_of_documents_has_a_code_of_its_own() -> None:

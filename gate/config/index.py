@@ -26,6 +26,8 @@ REDIS: dict[str, Any] = {
     "redis_timeout_seconds": Annotated[float, Meta(gt=0)],
     "redis_connections": Annotated[int, Meta(ge=1)],
     "redis_window_days": Annotated[float, Meta(gt=0)],
+    "redis_wait_replicas": Annotated[int, Meta(ge=0)],
+    "redis_wait_timeout_seconds": Annotated[float, Meta(gt=0)],
     "redis_allow_eviction": bool,
 }
 
@@ -52,6 +54,8 @@ def load_index_settings(
     if days := values.pop("window_days", None):
         values["window_seconds"] = days * DAY_SECONDS
     redis = RedisSettings(**{name: value for name, value in values.items() if value is not None})
+    if problem := redis.problem():
+        problems.append(problem)
     index = raw.get("index")
     if index is None or index.value == MEMORY:
         return IndexSettings(MEMORY, redis)

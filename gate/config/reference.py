@@ -28,6 +28,8 @@ DESCRIPTIONS: dict[str, str] = {
     "redis_timeout_seconds": "How long to wait for one answer of Redis.",
     "redis_connections": "The largest number of connections of one process to each Redis server.",
     "redis_window_days": "How long documents are kept: for one to two windows of so many days.",
+    "redis_wait_replicas": "Replicas that must have what a verdict rests on before it is given; 0: none.",
+    "redis_wait_timeout_seconds": "How long to wait for them; then the index is unavailable, and the batch is retried.",
     "redis_allow_eviction": "Accept a Redis server whose settings allow it to drop keys, and so parts of the index.",
     "kafka_brokers": "The brokers as host:port, separated by commas; with them `gate run` works on topics.",
     "kafka_group": "The consumer group.",

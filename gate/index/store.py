@@ -216,6 +216,10 @@ class Store(Protocol):
     async def info(self) -> dict[str, int]:
         """Counts, and bytes by part, for people. May scan the whole index."""
 
+    async def confirm(self) -> None:
+        """Return once all that was written and read so far is kept as safely as the settings ask for. Unavailable: it
+        is not, so no answer may be given yet."""
+
     async def close(self) -> None: ...
 
 

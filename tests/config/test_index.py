@@ -137,6 +137,13 @@ def test_a_wrong_value_is_reported_with_what_is_allowed(toml: str, said: str) ->
     assert said in problem
 
 
+def test_a_wait_for_replicas_that_outlasts_a_call_is_refused() -> None:
+    toml = "redis_wait_replicas = 1\nredis_wait_timeout_seconds = 2.0\nredis_timeout_seconds = 2.0\n"
+    [problem] = problems(toml)
+    assert problem.startswith("redis_wait_timeout_seconds: 2 is not below redis_timeout_seconds (2)")
+    assert problems(toml.replace("replicas = 1", "replicas = -1"))[0].startswith("redis_wait_replicas (gate.toml)")
+
+
 def test_a_missing_certificate_is_reported_if_the_url_uses_tls() -> None:
     toml = 'redis_ca_file = "none.pem"'
     assert "none.pem" in problems(toml, environ={"GATE_INDEX": "rediss://h"})[0]

@@ -337,5 +337,8 @@ class StepwiseStore:
     async def info(self) -> dict[str, int]:
         return {}
 
+    async def confirm(self) -> None:
+        """Nothing to wait for."""
+
     async def close(self) -> None:
         """Nothing to close."""

@@ -212,6 +212,9 @@ class MemoryStore:
     async def replace(self, identities: Collection[str]) -> None:
         """Nothing to record: no other process ever opens this index."""
 
+    async def confirm(self) -> None:
+        """Nothing to wait for."""
+
     async def close(self) -> None:
         """Nothing to close."""
 

@@ -400,6 +400,10 @@ class Index:
         """Delete documents, and every entry with its last holder. False: there was no such document."""
         return await deletion.delete(self._store, self._method, document_ids)
 
+    async def confirm(self) -> None:
+        """To be awaited before an outcome leaves the process (see `Store.confirm`)."""
+        await self._store.confirm()
+
     async def _living(self, entries: set[int]) -> dict[int, EntryRecord]:
         records = await self._store.records(sorted(entries)) if entries else []
         return {record.entry: record for record in records if record is not None and not record.dead}

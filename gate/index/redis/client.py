@@ -31,7 +31,7 @@ Argument = bytes | str | int
 
 # Of an ACL user. INFO is dangerous to Redis, and so is FLUSHALL, which the index does not need.
 RIGHTS = (
-    "~gate:* +@read +@write +@scripting -@dangerous +info +time +client|setname, "
+    "~gate:* +@read +@write +@scripting -@dangerous +info +time +wait +client|setname, "
     "and +cluster|slots +command on a Cluster"
 )
 # What redis-py raises: that a Cluster cannot be reached is none of its own errors.
@@ -99,7 +99,7 @@ class RedisClient:
         self.client = client
         self._calls = asyncio.Semaphore(calls)  # a call without a connection waits, whatever the library does
         self._policy = retry or RetryPolicy()
-        self._observer: ClientObserver = observer or NullObserver()
+        self.observer: ClientObserver = observer or NullObserver()
         self._queue: list[tuple[Commands, asyncio.Future[list[Any]]]] = []  # what is about to be sent
         self._in_flight: set[asyncio.Task[None]] = set()
         self._idle: list[Any] = []  # connections: to get one from the pool takes as long as to use it
@@ -146,7 +146,7 @@ class RedisClient:
                 async with self._calls:
                     replies = await send(attempt)
             except Unavailable as exc:
-                self._observer.failed(name, exc.code)
+                self.observer.failed(name, exc.code)
                 if not isinstance(exc, Stale):
                     await self._refresh_slots()
                 if attempt == self._policy.retries or isinstance(exc, Stale):
@@ -157,7 +157,7 @@ class RedisClient:
                 )
                 await asyncio.sleep(backoff.next_seconds())
             else:
-                self._observer.round_trip(name, time.monotonic() - begun)
+                self.observer.round_trip(name, time.monotonic() - begun)
                 self._count(failed=False)
                 return replies
         raise AssertionError("unreachable")
@@ -169,6 +169,11 @@ class RedisClient:
                 await self.client.nodes_manager.initialize()
             except _RAISED:
                 return  # no node answers; the next try says so
+
+    async def reconnect(self) -> None:
+        """Use no connection again that is idle now: they may lead to a master that has been replaced."""
+        await self._drop(self._idle)
+        await self._refresh_slots()
 
     async def close(self) -> None:
         for connection in self._idle:
@@ -184,7 +189,7 @@ class RedisClient:
         else:
             self._open_until = 0.0
         if bool(before) != bool(self._open_until):
-            self._observer.circuit(CircuitState.OPEN if self._open_until else CircuitState.CLOSED)
+            self.observer.circuit(CircuitState.OPEN if self._open_until else CircuitState.CLOSED)
 
     async def _send(self, script: Script, head: Sequence[Argument], shares: Sequence[Share]) -> list[Any]:
         calls = self._commands(head, shares)

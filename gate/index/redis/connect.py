@@ -26,6 +26,8 @@ from gate.index.redis.client import (
     translate_errors,
 )
 from gate.index.redis.creation import open_view, recover
+from gate.index.redis.layout import prefixes_of
+from gate.index.redis.replication import ReplicaBarrier
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import (
     DEFAULT_PORT,
@@ -58,7 +60,7 @@ def make_client(url: str, settings: RedisSettings) -> LibraryClient:
         "username": settings.username or (unquote(parts.username) if parts.username else None),
         "password": settings.password or (unquote(parts.password) if parts.password else None),
         "client_name": "gate",
-        "max_connections": settings.connections + 1,  # the one that RedisClient does not use is for the view
+        "max_connections": settings.connections + 2,  # two that RedisClient does not use: for the view, and for WAIT
     }
     if parts.scheme.endswith("+cluster"):
         if parts.path.strip("/") not in ("", "0") or parts.query:
@@ -128,15 +130,18 @@ async def open_store(
     """The index of a profile on that server, created if there is none. NoIndex: there is none, and `create` is False.
     IndexLost: a part of it is gone."""
     settings = settings or RedisSettings()
+    if problem := settings.problem():
+        raise ConfigError(problem)
     client = make_client(url, settings)
     try:
         await _check_server(client, hide_credentials(url), settings)
         prefix = f"gate:{profile_ref}"
         view = await open_view(client, prefix, digest, hide_credentials(url), create=create)
+        redis_client = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
+        barrier = await _start_barrier(redis_client, prefix, settings)
     except BaseException:
         await close(client)
         raise
-    redis_client = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
     return RedisStore(
         redis_client,
         prefix=prefix,
@@ -144,7 +149,18 @@ async def open_store(
         layout=layout,
         max_bucket=max_bucket,
         window_seconds=settings.window_seconds,
+        barrier=barrier,
     )
+
+
+async def _start_barrier(client: RedisClient, prefix: str, settings: RedisSettings) -> ReplicaBarrier | None:
+    if not settings.wait_replicas:
+        return None
+    barrier = ReplicaBarrier(
+        client, prefixes_of(prefix), replicas=settings.wait_replicas, timeout_seconds=settings.wait_timeout_seconds
+    )
+    await barrier.start()
+    return barrier
 
 
 async def recover_index(url: str, *, profile_ref: str, digest: str, settings: RedisSettings) -> None:

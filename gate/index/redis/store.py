@@ -44,6 +44,7 @@ from gate.index.redis.layout import (
     sized,
 )
 from gate.index.redis.packing import Widths, entries_by_shard, repeats, rows_by_shard
+from gate.index.redis.replication import ReplicaBarrier
 from gate.index.redis.scan import RedisScan
 from gate.index.redis.shards import Shards
 from gate.index.redis.stats import measure_index
@@ -86,6 +87,7 @@ class RedisStore:
         layout: BodyLayout,
         max_bucket: int,
         window_seconds: float | None = None,
+        barrier: ReplicaBarrier | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.shards = Shards(client, prefix=prefix, view=view)
@@ -96,6 +98,7 @@ class RedisStore:
         self._cache: dict[int, CachedRecord] = {}  # by entry
         self._older_cache: dict[int, CachedRecord] = {}
         self._window_seconds = window_seconds
+        self._barrier = barrier
         self._clock = clock
         self._window_checked = 0.0  # when the age of the generation was last checked
 
@@ -347,6 +350,10 @@ class RedisStore:
 
     def scan(self) -> RedisScan:
         return RedisScan(self, self.shards, self._reader, self.widths)
+
+    async def confirm(self) -> None:
+        if self._barrier is not None:
+            await self._barrier.wait()
 
     async def close(self) -> None:
         await self.shards.client.close()

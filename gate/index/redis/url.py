@@ -47,6 +47,8 @@ class RedisSettings:
     connections: int = 8  # of one process, to each server; a batch uses two at a time
     timeout_seconds: float = 5.0  # of one round trip: a batch of 256 takes milliseconds, a failover seconds
     window_seconds: float | None = None  # keep documents for one to two windows; None keeps them for good
+    wait_replicas: int = 0  # that must have what a verdict rests on before it is given
+    wait_timeout_seconds: float = 1.0  # until they count as unavailable; replicas are behind by milliseconds
     allow_eviction: bool = False  # a server that may drop keys by itself lets duplicates pass silently
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -54,6 +56,15 @@ class RedisSettings:
     sentinel_password: str | None = field(default=None, repr=False)
     ca_file: str | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def problem(self) -> str | None:
+        """What is wrong with these settings together."""
+        if self.wait_replicas and self.wait_timeout_seconds >= self.timeout_seconds:
+            return (
+                f"redis_wait_timeout_seconds: {self.wait_timeout_seconds:g} is not below redis_timeout_seconds "
+                f"({self.timeout_seconds:g}), after which any call counts as lost: lower it, or raise the other"
+            )
+        return None
 
 
 def is_redis_url(text: str) -> bool:

@@ -301,6 +301,9 @@ class SqliteStore:
             rows = [(identity,) for identity in sorted(identities)]
             connection.executemany("INSERT OR IGNORE INTO replaced VALUES (?)", rows)
 
+    async def confirm(self) -> None:
+        """Nothing to wait for: every transaction was committed."""
+
     async def close(self) -> None:
         with self._lock:
             self._connection.close()
