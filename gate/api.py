@@ -36,7 +36,8 @@ from gate.core.profile import Profile
 from gate.core.stored_verdict import decode_answer
 from gate.errors import BadDocument, ConfigError, UnknownDocument, UsageError
 from gate.index.memory.store import MemoryStore
-from gate.index.protocol.claim import Claim, Gather, Index, run_sequentially
+from gate.index.protocol.claim import Gather, Index, run_sequentially
+from gate.index.protocol.outcome import Claim
 from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore

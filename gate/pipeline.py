@@ -26,7 +26,8 @@ from gate.core.stored_verdict import Answer, Hit
 from gate.core.text import LONGEST_FOLD, content_ids, folded_lengths, normalise
 from gate.errors import BadDocument, ConfigError
 from gate.index.protocol.batch_order import claim_in_order
-from gate.index.protocol.claim import Claim, Index, Outcome
+from gate.index.protocol.claim import Index
+from gate.index.protocol.outcome import Claim, Outcome
 from gate.index.store import EntryRecord, Holder, retry_stale
 from gate.limits import Limits
 from gate.model import CheckIn, Degraded, Match, Relation, Verdict

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gate.core.method_registry import Method
 from gate.core.stored_verdict import encode_answer
-from gate.index.protocol.claim import NO_CANDIDATES
+from gate.index.protocol.outcome import NO_CANDIDATES
 from gate.index.redis.client import make_pipeline, translate_errors
 from gate.index.redis.layout import (
     SHARDS,

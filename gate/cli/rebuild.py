@@ -24,7 +24,7 @@ from gate.cli.session import load, open_empty, open_gate
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import BadDocument, ConfigError
-from gate.index.protocol.claim import Claim
+from gate.index.protocol.outcome import Claim
 from gate.model import Verdict
 from gate.stream import jsonl
 from gate.stream.field_names import FieldNames

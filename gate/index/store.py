@@ -2,7 +2,7 @@
 
     documents   document id -> the contents it holds, each with the answer that the document was given
     contents    content id  -> entry                    (set if absent)
-    entries     entry       -> record: owner, body, and a registration that is written once
+    entries     entry       -> record: owner, body, and a registration: a ticket, which may be lost, or an original
     buckets     key         -> postings (entry, tag)    (append only, until the entry dies)
     tickets     a counter
 
@@ -59,7 +59,8 @@ class Holder(Value, frozen=True, order=True):
 
 
 class EntryRecord(Value, frozen=True, order=True):
-    """What is stored of an entry. At most one of `ticket` and `duplicate_of` is set, once and for the entry's life."""
+    """What is stored of an entry. Of `ticket` and `duplicate_of` at most one is set. A duplicate stays one for the
+    entry's life, and a ticket stays the same until the entry becomes a duplicate."""
 
     entry: int
     content: bytes
@@ -107,6 +108,14 @@ class Registration(Value, frozen=True, order=True):
     entry: int
     ticket: int = 0
     duplicate_of: int = 0
+
+
+class Conversion(Value, frozen=True, order=True):
+    """An entry that holds a ticket, and what it lost to."""
+
+    entry: int
+    ticket: int
+    duplicate_of: int
 
 
 class AnswerUpdate(Value, frozen=True, order=True):
@@ -183,6 +192,10 @@ class Store(Protocol):
 
     async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         """Set each registration if absent; the record afterwards, or None where the entry is dead or gone."""
+
+    async def convert(self, conversions: Sequence[Conversion]) -> list[EntryRecord | None]:
+        """Make each entry that holds that very ticket a duplicate instead; the record afterwards, or None where the
+        entry is dead or gone."""
 
     async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
         """Save answers; the answer afterwards, or None where the document no longer holds that content."""

@@ -16,7 +16,8 @@ from gate.core.method_registry import BodyLayout, Measures, Signatures
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, decode_answer
 from gate.core.text import Texts
-from gate.index.protocol.claim import Claim, Index, run_sequentially
+from gate.index.protocol.claim import Index, run_sequentially
+from gate.index.protocol.outcome import Claim
 from gate.index.store import EntryRecord, HeldContent
 from gate.limits import Limits
 from tests.index.explorer import BeginsAgain, Explorer, Final, Process, Quiet, alone, begun, entry_of
@@ -109,31 +110,59 @@ class Scenario:
         return (await index.delete([document_id]))[0]
 
     def quiet(self, claims: Sequence[tuple[str, str]], *, replays: int) -> Quiet:
-        """Which steps commute with all that others may still do, where nothing is deleted: postings stay, and a
-        registered record stays as it is, but for documents that join its holders."""
+        """Which steps commute with all that others may still do, where nothing is deleted. A duplicate stays one, and
+        so does an entry whose owner was told that it passes; postings of these stay as they are. Where all are kept,
+        nothing loses its ticket, but documents join the holders of a record."""
         names, letters = Counter(name for name, _ in claims), Counter(letter.encode() for _, letter in claims)
         fixed = self.index == "originals" or max(letters.values()) == 1
         keys = {key for keys in self.buckets.values() for key in keys}
         sharing = {key: {p for p, (_, a) in enumerate(claims) if key in self.buckets[a.encode()]} for key in keys}
         members = {key: {letter for letter in letters if key in self.buckets[letter]} for key in keys}
 
+        def settled(world: World, entry: int | None) -> bool:
+            record = None if entry is None else world.get("records", entry)
+            if record is None or not record.registered:
+                return False
+            if self.index == "all":
+                return fixed
+            return bool(record.duplicate_of) or has_answer(world, record.owner.document_id, record.content)
+
+        def passed(world: World, entry: int) -> bool:
+            return settled(world, entry) and bool(world.get("records", entry).ticket)
+
+        def has_answer(world: World, document_id: str, content: bytes) -> bool:
+            return any(held.answer and held.content == content for held in world.get("documents", document_id) or ())
+
         def quiet(world: World, ask: Ask, others: frozenset[int]) -> bool:
             match ask.what:
                 case "add_content" | "save_answers":  # a document that only this process knows
                     return names[ask.key] == 1
-                case "record" | "register":
-                    return fixed and bool(world.get("records", ask.key).registered)
+                case "record" | "register" | "convert":
+                    return settled(world, ask.key)
+                case "document":
+                    return all(
+                        has_answer(world, ask.key, letter.encode()) for name, letter in claims if name == ask.key
+                    )
                 case "add_entry":  # no other process knows an entry before it is in a bucket, unless by its content
                     entry = world.get("contents", ask.key)
                     posted = {posting[0] for _, postings in world.buckets for posting in postings}
                     unknown = letters[ask.key] == 1 and entry not in posted
-                    return unknown or (fixed and entry is not None and bool(world.get("records", entry).registered))
+                    return unknown or settled(world, entry)
                 case "post":
                     there = world.get("buckets", ask.key) or ()
-                    return set(ask.how) <= set(there) or not (replays or others & sharing[ask.key])
-                case "bucket":  # everything that will ever be in it is
+                    if self.index == "all":
+                        return set(ask.how) <= set(there) or not (replays or others & sharing[ask.key])
+                    if set(ask.how) <= set(there) and all(passed(world, entry) for entry, _ in ask.how):
+                        return True
+                    # Or no other process can know these entries, and none reads this bucket.
+                    posted_in = {
+                        key for key, bucket in world.buckets if {e for e, _ in bucket} & {e for e, _ in ask.how}
+                    }
+                    return not (replays or any(others & sharing[key] for key in {ask.key} | posted_in))
+                case "bucket":  # everything that will ever be in it is, and stays
                     there = world.get("buckets", ask.key) or ()
-                    return {world.get("records", entry).content for entry, _ in there} == members[ask.key]
+                    whole = {world.get("records", entry).content for entry, _ in there} == members[ask.key]
+                    return whole and (self.index == "all" or all(passed(world, entry) for entry, _ in there))
             return False
 
         return quiet
@@ -166,6 +195,7 @@ class ClaimRace:
         passes = {name for name, own in results.items() if not all(one.answer.similar for one in own)}
         yield from fairness(self.scenario, dict(self.claims), passes)
         yield from leftovers(self.scenario, final.world)
+        yield from refused_and_counted(self.scenario, final.world)
 
 
 def fairness(scenario: Scenario, letters: Mapping[str, str], passes: Set[str]) -> Iterator[str]:
@@ -183,6 +213,39 @@ def fairness(scenario: Scenario, letters: Mapping[str, str], passes: Set[str]) -
         families = [family for family in families if not family & pair] + [set().union(*joined)]
     if not all(family & passes for family in families):
         yield "none of a family passed"
+    if scenario.index == "originals" and not all(
+        name in passes or any(pair - {name} <= passes for pair in alike if name in pair) for name in letters
+    ):
+        yield "a document was refused and nothing that is alike to it passed"
+
+
+def refused_and_counted(scenario: Scenario, world: World) -> Iterator[str]:
+    """What still counts against later documents, though it was refused itself; and answers that name such things."""
+    if scenario.index == "all":
+        return
+    records: dict[int, EntryRecord] = dict(world.records)
+    documents: dict[str, tuple[HeldContent, ...]] = dict(world.documents)
+    contents: dict[bytes, int] = dict(world.contents)
+    posted = {entry for _, bucket in world.buckets for entry, _ in bucket}
+    answers = {
+        (name, held.content): decode_answer(held.answer)
+        for name, contents_held in documents.items()
+        for held in contents_held
+        if held.answer
+    }
+    for (name, content), answer in answers.items():
+        own = records[contents[content]]
+        if answer.similar and own.owner.document_id == name:
+            if not own.duplicate_of:
+                yield "a refused document holds a ticket"
+            if own.entry in posted:
+                yield "a refused document is in the buckets"
+        for entry in {answer.group, *(hit.entry for hit in answer.hits)} - {0}:
+            named = records.get(entry)
+            if named is None or named.dead:
+                yield "an answer names a document that is gone"
+            elif not named.ticket or answers[named.owner.document_id, named.content].similar:
+                yield "an answer names a document that was refused"
 
 
 def leftovers(scenario: Scenario, world: World) -> Iterator[str]:

@@ -19,6 +19,7 @@ from gate.index.store import (
     VOID,
     AnswerUpdate,
     ContentState,
+    Conversion,
     EntryRecord,
     HeldContent,
     Holder,
@@ -148,6 +149,15 @@ def _register(world: World, entry: int, wanted: Registration) -> tuple[World, An
     return world.put("records", entry, record), record
 
 
+def _convert(world: World, entry: int, wanted: Conversion) -> tuple[World, Any]:
+    record: EntryRecord | None = world.get("records", entry)
+    if record is None or record.dead:
+        return world, None
+    if record.ticket and record.ticket == wanted.ticket:
+        record = record._replace(ticket=0, duplicate_of=wanted.duplicate_of)
+    return world.put("records", entry, record), record
+
+
 def _save_answer(world: World, document_id: str, update: AnswerUpdate) -> tuple[World, Any]:
     held: tuple[HeldContent, ...] = world.get("documents", document_id) or ()
     mine = next((one for one in held if one.content == update.content), None)
@@ -199,7 +209,8 @@ def _remove_contents(world: World, document_id: str, held: Sequence[HeldContent]
 _STEPS = {
     "add_content": _add_content, "add_entry": _add_entry, "bucket": _bucket, "post": _post, "pull": _pull,
     "record": _record,
-    "pointer": _pointer, "draw": _draw, "register": _register, "save_answers": _save_answer, "document": _document,
+    "pointer": _pointer, "draw": _draw, "register": _register, "convert": _convert,
+    "save_answers": _save_answer, "document": _document,
     "void_answers": _void_answers, "remove_holders": _remove_holder, "mark_dead": _mark_dead,
     "delete_records": _delete_record, "remove_contents": _remove_contents,
 }  # fmt: skip
@@ -303,6 +314,9 @@ class StepwiseStore:
 
     async def register(self, registrations: Sequence[Registration]) -> list[EntryRecord | None]:
         return await self._each("register", ((one.entry, one) for one in registrations))
+
+    async def convert(self, conversions: Sequence[Conversion]) -> list[EntryRecord | None]:
+        return await self._each("convert", ((one.entry, one) for one in conversions))
 
     async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
         return await self._each("save_answers", ((update.document_id, update) for update in updates))

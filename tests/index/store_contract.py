@@ -15,6 +15,7 @@ from gate.index.store import (
     VOID,
     AnswerUpdate,
     ContentState,
+    Conversion,
     EntryRecord,
     HeldContent,
     Holder,
@@ -316,6 +317,43 @@ class StoreContract(BucketContract):
             None,
         ]
         assert (await store.documents(["d9"]))[0] == ()
+
+    # Converting.
+
+    async def test_an_entry_that_holds_the_ticket_becomes_a_duplicate_for_good(self, store: Store) -> None:
+        for n, content in enumerate((FIRST, SECOND), 1):
+            await store.register_content([new_entry(f"d{n}", content, entry=n)])
+        await store.register([Registration(1, ticket=4), Registration(2, ticket=5)])
+        record = EntryRecord(2, SECOND, (Holder("d2", "d2's version"),), BODY, duplicate_of=1)
+        for _ in range(2):
+            assert await store.convert([Conversion(2, 5, 1)]) == [record]
+        assert await store.convert([Conversion(2, 5, GREATEST)]) == [record]
+        assert await store.register([Registration(2, ticket=6)]) == [record]
+        assert await store.records([2]) == [record]
+
+    async def test_an_entry_with_another_ticket_or_none_is_not_converted(self, store: Store) -> None:
+        for n, content in enumerate((FIRST, SECOND), 1):
+            await store.register_content([new_entry(f"d{n}", content, entry=n)])
+        await store.register([Registration(1, ticket=4)])
+        before = await store.records([1, 2])
+        for ticket in (0, 3):
+            assert await store.convert([Conversion(1, ticket, 9), Conversion(2, ticket, 9)]) == before
+        assert await store.records([1, 2]) == before
+
+    async def test_conversions_of_dead_and_unknown_entries_return_none(self, store: Store) -> None:
+        await store.register_content([new_entry("d1", entry=1), new_entry("d2", SECOND, entry=2)])
+        await store.register([Registration(1, ticket=4), Registration(2, ticket=2**53)])
+        await store.mark_dead([1])
+        first, unknown, converted = await store.convert(
+            [Conversion(1, 4, 9), Conversion(5, 4, 9), Conversion(2, 2**53, GREATEST)]
+        )
+        assert (first, unknown) == (None, None)
+        assert converted is not None
+        assert (converted.ticket, converted.duplicate_of) == (0, GREATEST)
+        [dead] = await store.records([1])
+        assert dead is not None
+        assert dead.ticket == 4
+        assert await store.convert([]) == []
 
     # Dying.
 

@@ -19,6 +19,7 @@ from gate.index.store import (
     VOID,
     AnswerUpdate,
     ContentState,
+    Conversion,
     EntryRecord,
     HeldContent,
     Holder,
@@ -118,6 +119,19 @@ class MemoryStore:
         if not (record.ticket or record.duplicate_of):
             record = EntryRecord(entry, record.content, record.holders, record.body, ticket, duplicate_of)
             self._records[entry] = record
+        return record
+
+    async def convert(self, conversions: Sequence[Conversion]) -> list[EntryRecord | None]:
+        with self._lock:
+            return [self._convert(conversion) for conversion in conversions]
+
+    def _convert(self, conversion: Conversion) -> EntryRecord | None:
+        record = self._records.get(conversion.entry)
+        if record is None or record.dead:
+            return None
+        if record.ticket and record.ticket == conversion.ticket:
+            record = record._replace(ticket=0, duplicate_of=conversion.duplicate_of)
+            self._records[conversion.entry] = record
         return record
 
     async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:

@@ -23,7 +23,8 @@ from gate.core.judge import alike
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.shingles import representatives
-from gate.index.protocol.claim import Claim, Index, Outcome
+from gate.index.protocol.claim import Index
+from gate.index.protocol.outcome import Claim, Outcome
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits
 

@@ -38,6 +38,11 @@ class BucketReading:
     capped: list[int]  # rows of documents for which a bucket was longer than the limit
     mark: int | None  # None: none of the documents has a bucket
 
+    def posted(self, entries: Mapping[int, int]) -> set[int]:
+        """Of some documents, each with its entry, those whose own entry is in a bucket that was read."""
+        own = np.array([entries.get(i, 0) for i in self.documents], np.uint64)
+        return {self.documents[row] for row in self.rows[self.entries == own[self.rows]].tolist()}
+
     def probes_of(self, documents: Sequence[int]) -> Probes | None:
         """The probes of some of the documents, in that order; None if not all of them are in this reading."""
         row_of = {i: row for row, i in enumerate(self.documents)}
@@ -82,6 +87,7 @@ class Neighbourhood:
     alike: list[tuple[int, EntryRecord, Likeness]]
     dangling: tuple[Keys, Keys]  # postings whose entry has no record: keys and entries
     dead: list[EntryRecord] = field(default_factory=list)
+    duplicates: list[EntryRecord] = field(default_factory=list)  # that still have postings, and should have none
 
 
 class CandidateFinder:
@@ -182,8 +188,10 @@ class CandidateFinder:
         ]
         missing = [entry for entry, record in known.items() if record is None]
         dangling = np.isin(entries, np.array(missing, np.uint64)) if missing else np.zeros(len(entries), np.bool_)
-        dead = [record for record in known.values() if record is not None and record.dead]
-        return Neighbourhood(sets, alike, (keys[dangling], entries[dangling]), dead)
+        there = [record for record in known.values() if record is not None]
+        dead = [record for record in there if record.dead]
+        duplicates = [record for record in there if record.duplicate_of and not record.dead]
+        return Neighbourhood(sets, alike, (keys[dangling], entries[dangling]), dead, duplicates)
 
 
 def _nearest_first(

@@ -8,12 +8,15 @@ Every document runs the same steps, each of them idempotent and none of them loc
     3. claim      something alike holds a ticket: register as its duplicate; nothing is appended
                   nothing does: append to all own buckets, then draw a ticket, then register it
     4. re-read    what was appended meanwhile; what is alike and holds a lower ticket was first
+       settle     was that accepted itself? Then this entry lost: it becomes a duplicate and leaves the buckets
     5. save       the answer, before it is returned: a repeated check-in gets the same
 
 Why it is right: an entry is in all its buckets before its ticket is drawn. Of two entries alike, the one with the
 higher ticket therefore re-reads after the other has appended, and finds it: registered, or to be helped to a
-registration that is final. So it knows the lower ticket and yields. A registration is written once per entry; a claim
-that finds another than it wanted to write restarts, as after a crash, and obeys what it reads.
+registration. So it knows the lower ticket and yields, unless the other one lost itself (`settlement`): every process
+comes to the same result, the one that the documents would have got one by one in the order of their tickets. A
+registration is set if absent and changes once at most, from a ticket to a duplicate; a claim that finds another than it
+wanted to write restarts, as after a crash, and obeys what it reads.
 
 Hence what may run concurrently (`gather`): registering the content and the first read, registering a ticket and the
 re-read. But a claim that finds its entry registered already re-reads too: the ticket may be younger than its first
@@ -25,25 +28,33 @@ gets no registration, and removes its postings.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from gate.core.judge import EXACT, EarlierDocument, Likeness, judge, likeness_of_pair
+from gate.core.judge import likeness_of_pair
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
-from gate.core.stored_verdict import Answer, decode_answer, encode_answer
+from gate.core.stored_verdict import decode_answer, encode_answer
 from gate.index.protocol import deletion
 from gate.index.protocol.candidates import BucketReading, CandidateFinder, CandidateSet
-from gate.index.protocol.postings import postings_of
+from gate.index.protocol.outcome import (
+    Claim,
+    Outcome,
+    counts_against,
+    entries_in,
+    first_of,
+    is_copy,
+    judge_claim,
+    subject_of,
+    valid_outcomes,
+)
+from gate.index.protocol.postings import remove_postings_of
+from gate.index.protocol.registration import Registrar
+from gate.index.protocol.settlement import Settler
 from gate.index.store import VOID, AnswerUpdate, ContentState, EntryRecord, Holder, NewEntry, Registration, Store
 from gate.limits import Limits
-from gate.model import Degraded, Relation
 
 Gather = Callable[..., Awaitable[Sequence[Any]]]
-
-NO_CANDIDATES = Answer(Relation.NEW, similar=False, candidates=0)
 
 
 async def run_sequentially(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
@@ -55,30 +66,11 @@ async def run_sequentially(*steps: Coroutine[Any, Any, Any]) -> list[Any]:
             step.close()  # what an error left unstarted
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One document before the index."""
-
-    document_id: str
-    version: str | None
-    source: str | None = None  # with the title: of no use to the index; the verdict repeats them
-    title: str | None = None
-    details: bytes = b""  # kept with the content, and of no use to the claim either
-    content: bytes
-    body: bytes
-    empty: bool = False
-    degraded: tuple[Degraded, ...] = ()  # what its signature left out
-
-
-class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """An answer, the records of the entries that it names, and whether later documents can match this one."""
-
-    answer: Answer
-    named: dict[int, EntryRecord]
-    entered: bool
-
-
 class Index:
     """The claim algorithm over any store. It decides; the store only stores."""
+
+    registrar = Registrar  # the tests of the protocol weaken these two
+    settler = Settler
 
     def __init__(
         self,
@@ -95,6 +87,9 @@ class Index:
         self._profile = profile
         self._limits = limits
         self._finder = CandidateFinder(store, method, profile, limits)
+        self._registrar = self.registrar(store, method, self._finder)
+        self._settler = self.settler(store, method, self._finder, self._registrar)
+        self._settles = profile.index == "originals"  # where all are kept, a copy counts as much as an original
         self._new_entry_id = new_entry_id  # from a content id; injected so that tests are repeatable
         self._gather = gather  # concurrently where the store waits for a network
 
@@ -112,27 +107,31 @@ class Index:
         """One pass over the steps. A claim without an outcome found the index changed by others, and restarts."""
         states, first = await self._register_and_read(claims)
         outcomes, records = await self._replay(claims, states)
+        records = await self._settle_shared(claims, records)
 
-        subjects = {i: _subject(claims[i], r) for i, r in records.items() if not _is_copy(claims[i], r)}
-        candidates = await self._find_registered(first, subjects)
+        subjects = {i: subject_of(claims[i], r) for i, r in records.items() if not is_copy(claims[i], r)}
+        candidates = await self._registrar.find_registered(first, subjects)
         await self._add_originals({i: r for i, r in subjects.items() if r.duplicate_of}, candidates)
 
         fresh = {i: r for i, r in subjects.items() if not r.registered}
-        copies = {
-            i: fresh[i] for i, candidate_set in candidates.items() if i in fresh and candidate_set.ticketed_before(None)
-        }
-        if self._profile.index == "all":
-            copies = {}
+        copies: dict[int, EntryRecord] = {}
+        if self._settles:
+            await self._settler.settle_candidates(candidates, subjects)
+            copies = {i: fresh[i] for i, candidate_set in candidates.items() if i in fresh and candidate_set.alike}
         entrants = {i: r for i, r in fresh.items() if i not in copies}
         ticketed = {i: r for i, r in subjects.items() if r.ticket}
         records |= await self._register_copies(copies, candidates)
-        records |= await self._enter_and_reread(entrants, ticketed, candidates, first)
+        await self._remove_leftovers(claims, records, first)
+        own = await self._enter_and_reread(entrants, ticketed, candidates, first)
+        records |= await self._convert_lost(claims, own, candidates) if self._settles else own
 
         judged = {
-            i: self._judge(claims[i], record, candidates.get(i), earlier_versions=bool(states[i].others))
+            i: self._judged(claims[i], record, candidates.get(i), earlier_versions=bool(states[i].others))
             for i, record in records.items()
             if record.registered
         }
+        if self._settles:
+            self._settler.add_accepted(records[i].entry for i, outcome in judged.items() if outcome.entered)
         # A duplicate of nothing: what it was a copy of has just gone, or is an earlier version of this document.
         judged = {i: outcome for i, outcome in judged.items() if outcome.answer.similar or not records[i].duplicate_of}
         if self._profile.revisions == "replace":
@@ -163,7 +162,7 @@ class Index:
 
         async def read() -> BucketReading:
             # There are no states yet, unless the steps run sequentially.
-            settled = {i for i, s in enumerate(states) if s.record is None or _is_copy(claims[i], s.record)}
+            settled = {i for i, s in enumerate(states) if s.record is None or is_copy(claims[i], s.record)}
             return await self._finder.read({i: c.body for i, c in enumerate(claims) if i not in settled})
 
         _, reading = await self._gather(register(), read())
@@ -176,9 +175,9 @@ class Index:
         answers = {i: decode_answer(s.answer) for i, s in enumerate(states) if s.answer is not None}
         records = {i: s.record for i, s in enumerate(states) if s.record is not None}
         originals = {record.duplicate_of for record in records.values() if record.duplicate_of}
-        living = await self._living(_entries_in(answers.values()) | originals)
+        living = await self._living(entries_in(answers.values()) | originals)
 
-        outcomes = _valid_outcomes(claims, answers, living)
+        outcomes = valid_outcomes(claims, answers, living)
         invalid = [i for i in answers if i not in outcomes]
         if invalid:
             updates = [
@@ -191,7 +190,7 @@ class Index:
         orphaned = {
             i: record.entry
             for i, record in records.items()
-            if record.duplicate_of and not _counts_against(living.get(record.duplicate_of), claims[i])
+            if record.duplicate_of and not counts_against(living.get(record.duplicate_of), claims[i])
         }
         if dead:
             await deletion.clear(self._store, self._method, dead)
@@ -199,30 +198,15 @@ class Index:
             await deletion.kill_entries(self._store, self._method, list(orphaned.values()))
         return outcomes, {i: r for i, r in records.items() if not r.dead and i not in orphaned}
 
-    # 2. Read and help.
+    async def _settle_shared(self, claims: Sequence[Claim], records: dict[int, EntryRecord]) -> dict[int, EntryRecord]:
+        """Settle contents that another document holds: a claim of one that lost is no copy of it, and restarts."""
+        if not self._settles:
+            return records
+        shared = {i: r for i, r in records.items() if is_copy(claims[i], r) and not claims[i].empty}
+        accepted = await self._settler.accepted(shared.values()) if shared else set()
+        return {i: r for i, r in records.items() if i not in shared or r.entry in accepted}
 
-    async def _find_registered(
-        self, reading: BucketReading, subjects: Mapping[int, EntryRecord]
-    ) -> dict[int, CandidateSet]:
-        """The candidates of each subject that has any. Those that are alike are registered: they are helped to it."""
-        neighbourhood = await self._finder.find(reading, subjects)
-        if neighbourhood.dead:
-            # What a crash may have left of a deletion.
-            await deletion.clear(self._store, self._method, neighbourhood.dead)
-        if len(neighbourhood.dangling[0]):
-            await self._store.remove_postings(*neighbourhood.dangling)
-        helped = await self._help({other.entry: other for _, other, _ in neighbourhood.alike if not other.registered})
-        for i, other, measured in neighbourhood.alike:
-            record = helped.get(other.entry, other)
-            if record is not None and not record.duplicate_of:
-                neighbourhood.sets[i].alike[other.entry] = (record, measured)
-        return neighbourhood.sets
-
-    async def _help(self, unregistered: dict[int, EntryRecord]) -> dict[int, EntryRecord | None]:
-        """Enter for claims that stopped half-way; the record of each entry then. None: the entry died."""
-        entries = sorted(unregistered)  # whatever their order in the buckets: that is no order of arrival
-        records = [unregistered[entry] for entry in entries]
-        return dict(zip(entries, await self._register(records, await self._append_and_draw(records)), strict=True))
+    # 2. Read.
 
     async def _add_originals(self, copies: dict[int, EntryRecord], candidates: dict[int, CandidateSet]) -> None:
         """A registered duplicate is always compared with its original, even where a capped bucket hides that."""
@@ -240,32 +224,19 @@ class Index:
         self, copies: dict[int, EntryRecord], candidates: dict[int, CandidateSet]
     ) -> dict[int, EntryRecord]:
         """Register duplicates of what was there first; those that turn out to hold a ticket restart."""
-        firsts = {i: min(candidates[i].ticketed_before(None), key=lambda pair: pair[0].ticket)[0] for i in copies}
-        registrations = [Registration(copies[i].entry, duplicate_of=firsts[i].entry) for i in copies]
+        registrations = [Registration(r.entry, duplicate_of=first_of(candidates[i]).entry) for i, r in copies.items()]
         records = await self._store.register(registrations) if registrations else []
         return {i: r for i, r in zip(copies, records, strict=True) if r is not None and r.duplicate_of}
 
-    async def _append_and_draw(self, records: Sequence[EntryRecord]) -> list[Registration]:
-        """Append everywhere, and only then draw tickets: for own entries, or for those of claims that stopped."""
-        if not records:
-            return []
-        keys, entries, tags = postings_of(self._method, records)
-        if len(keys):
-            await self._store.append(keys, entries, tags)
-        first = await self._store.draw(len(records))
-        return [Registration(record.entry, ticket=first + n) for n, record in enumerate(records)]
-
-    async def _register(
-        self, records: Sequence[EntryRecord], registrations: Sequence[Registration]
-    ) -> list[EntryRecord | None]:
-        """Register tickets; the records then. None: the entry died, and the postings appended for it are removed."""
-        registered = await self._store.register(registrations) if registrations else []
-        late = [record for record, current in zip(records, registered, strict=True) if current is None]
-        if late:
-            keys, entries, _ = postings_of(self._method, late)
-            if len(keys):
-                await self._store.remove_postings(keys, entries)
-        return registered
+    async def _remove_leftovers(
+        self, claims: Sequence[Claim], records: Mapping[int, EntryRecord], first: BucketReading
+    ) -> None:
+        """Remove the postings of duplicates whose claim stopped after it had appended, or half-way in a conversion."""
+        duplicates = {
+            i: r for i, r in records.items() if r.duplicate_of and r.owner.document_id == claims[i].document_id
+        }
+        posted = first.posted({i: record.entry for i, record in duplicates.items()}) if duplicates else set()
+        await remove_postings_of(self._store, self._method, [duplicates[i] for i in sorted(posted)])
 
     # 4. Re-read.
 
@@ -280,49 +251,43 @@ class Index:
         if not entrants and not ticketed:
             return {}
         records = list(entrants.values())
-        registrations = await self._append_and_draw(records)
+        registrations = await self._registrar.append_and_draw(records)
         bodies = {i: record.body for i, record in (entrants | ticketed).items()}
         registered, tail = await self._gather(
-            self._register(records, registrations), self._finder.read(bodies, since=first)
+            self._registrar.register(records, registrations), self._finder.read(bodies, since=first)
         )
         own = ticketed | {
             i: record
             for i, record, registration in zip(entrants, registered, registrations, strict=True)
             if record is not None and record.ticket == registration.ticket
         }
-        for i, later in (await self._find_registered(tail, own)).items():
-            candidates.setdefault(i, CandidateSet()).merge(later)
+        later = await self._registrar.find_registered(tail, own)
+        if self._settles:
+            await self._settler.settle_candidates(later, own)
+        for i, candidate_set in later.items():
+            candidates.setdefault(i, CandidateSet()).merge(candidate_set)
         return own
+
+    async def _convert_lost(
+        self, claims: Sequence[Claim], own: dict[int, EntryRecord], candidates: Mapping[int, CandidateSet]
+    ) -> dict[int, EntryRecord]:
+        """Entries that lost become duplicates of the first that was accepted. A claim of a content that another
+        document owns restarts then: it is no copy of that any more."""
+        lost = {
+            i: (record, first_of(candidates[i])) for i, record in own.items() if i in candidates and candidates[i].alike
+        }
+        converted = await self._settler.convert(lost)
+        kept = {i: r for i, r in converted.items() if r.owner.document_id == claims[i].document_id}
+        return {i: record for i, record in own.items() if i not in lost} | kept
 
     # 5. Judge and save.
 
-    def _judge(
+    def _judged(
         self, claim: Claim, record: EntryRecord, candidate_set: CandidateSet | None, *, earlier_versions: bool
     ) -> Outcome:
-        copy = _is_copy(claim, record)
-        if candidate_set is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
-            return Outcome(NO_CANDIDATES, {}, entered=bool(record.ticket))  # as most are
-        earlier: list[tuple[EntryRecord, Likeness]] = []
-        if copy:
-            earlier = [(record, EXACT)]
-        elif candidate_set is not None:
-            earlier = candidate_set.ticketed_before(record.ticket or None)
-        answer = judge(
-            claim.document_id,
-            [
-                EarlierDocument(other.entry, other.owner.document_id, other.ticket, measured)
-                for other, measured in earlier
-            ],
-            empty=claim.empty,
-            short=not claim.body,
-            earlier_versions=earlier_versions,
-            candidates=len(candidate_set.candidates) if candidate_set else 0,
-            degraded=candidate_set.degraded.union(claim.degraded) if candidate_set else claim.degraded,
-            max_matches=self._limits.max_matches,
+        return judge_claim(
+            claim, record, candidate_set, earlier_versions=earlier_versions, max_matches=self._limits.max_matches
         )
-        entries = _entries_in([answer]) if earlier else ()
-        named = {other.entry: other for other, _ in earlier if other.entry in entries}
-        return Outcome(answer, named, entered=bool(record.ticket) and not copy)
 
     async def _retire_versions(
         self, claims: Sequence[Claim], records: Mapping[int, EntryRecord], judged: Mapping[int, Outcome]
@@ -367,8 +332,8 @@ class Index:
             for i, claim in enumerate(claims)
             if (stored := stored_contents.get((claim.document_id, claim.content))) is not None and stored.answer
         }
-        living = await self._living(_entries_in(answers.values()) | {entry for entry in entries if entry})
-        outcomes = _valid_outcomes(claims, answers, living)
+        living = await self._living(entries_in(answers.values()) | {entry for entry in entries if entry})
+        outcomes = valid_outcomes(claims, answers, living)
 
         records: dict[int, EntryRecord] = {}
         for i, (claim, entry) in enumerate(zip(claims, entries, strict=True)):
@@ -377,11 +342,11 @@ class Index:
                 record = EntryRecord(0, claim.content, (Holder(claim.document_id, claim.version),), claim.body)
             if i not in outcomes:
                 records[i] = record
-        subjects = {i: record for i, record in records.items() if not _is_copy(claims[i], record)}
+        subjects = {i: record for i, record in records.items() if not is_copy(claims[i], record)}
         candidates = await self._find_without_helping(subjects)
         for i, record in records.items():
             others = any(stored.content != claims[i].content for stored in documents[i])
-            outcomes[i] = self._judge(claims[i], record, candidates.get(i), earlier_versions=others)
+            outcomes[i] = self._judged(claims[i], record, candidates.get(i), earlier_versions=others)
         return [outcomes[i] for i in range(len(claims))]
 
     async def find_alike(self, body: bytes) -> CandidateSet:
@@ -407,35 +372,3 @@ class Index:
     async def _living(self, entries: set[int]) -> dict[int, EntryRecord]:
         records = await self._store.records(sorted(entries)) if entries else []
         return {record.entry: record for record in records if record is not None and not record.dead}
-
-
-def _is_copy(claim: Claim, record: EntryRecord) -> bool:
-    """The very content is there, and another document passed with it: no candidates are needed."""
-    return bool(record.ticket) and (claim.empty or record.owner.document_id != claim.document_id)
-
-
-def _subject(claim: Claim, record: EntryRecord) -> EntryRecord:
-    """The record to find candidates for. Until it is registered an entry is its owner's, whichever claim brings it
-    further; a duplicate that another document brings again is compared with the owner's other documents too."""
-    return record._replace(holders=(Holder(claim.document_id, claim.version),)) if record.duplicate_of else record
-
-
-def _entries_in(answers: Iterable[Answer]) -> set[int]:
-    """The entries that answers name."""
-    return {entry for answer in answers for entry in (answer.group, *(hit.entry for hit in answer.hits)) if entry}
-
-
-def _counts_against(record: EntryRecord | None, claim: Claim) -> bool:
-    """Whether an entry still counts against a document: it is there, and was not handed over to that very document."""
-    return record is not None and record.owner.document_id != claim.document_id
-
-
-def _valid_outcomes(
-    claims: Sequence[Claim], answers: Mapping[int, Answer], living: dict[int, EntryRecord]
-) -> dict[int, Outcome]:
-    """The earlier answers that are still valid. The others name an entry that is gone: those claims are judged."""
-    return {
-        i: Outcome(answer, {entry: living[entry] for entry in _entries_in([answer])}, not answer.similar)
-        for i, answer in answers.items()
-        if all(_counts_against(living.get(entry), claims[i]) for entry in _entries_in([answer]))
-    }

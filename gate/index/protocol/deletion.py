@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gate.core.method_registry import Method
-from gate.index.protocol.postings import postings_of
+from gate.index.protocol.postings import remove_postings_of
 from gate.index.store import EntryRecord, Store, retry_stale
 
 
@@ -92,7 +92,5 @@ async def clear(store: Store, method: Method, records: Iterable[EntryRecord | No
     """Of the records that are dead, remove the postings and then the records."""
     dead = [record for record in records if record is not None and record.dead]
     if dead:
-        keys, entries, _ = postings_of(method, dead)
-        if len(keys):
-            await store.remove_postings(keys, entries)
+        await remove_postings_of(store, method, dead)
         await store.delete_records([record.entry for record in dead])

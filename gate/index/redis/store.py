@@ -52,6 +52,7 @@ from gate.index.store import (
     VOID,
     AnswerUpdate,
     ContentState,
+    Conversion,
     EntryRecord,
     HeldContent,
     Holder,
@@ -217,6 +218,18 @@ class RedisStore:
         for i, record in zip(unknown, await self.records(list(unknown.values())), strict=True):
             records[i] = record
         return records
+
+    async def convert(self, conversions: Sequence[Conversion]) -> list[EntryRecord | None]:
+        def lost(conversion: Conversion) -> Callable[[EntryRecord], EntryRecord]:
+            def change(record: EntryRecord) -> EntryRecord:
+                if record.dead or not record.ticket or record.ticket != conversion.ticket:
+                    return record
+                return record._replace(ticket=0, duplicate_of=conversion.duplicate_of)
+
+            return change
+
+        records = await self._change_records([(conversion.entry, lost(conversion)) for conversion in conversions])
+        return [None if record is None or record.dead else record for record in records]
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         return [self.decode(reply) if reply else None for reply in await self._find_entries(entries)]

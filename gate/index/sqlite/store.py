@@ -41,6 +41,7 @@ from gate.index.store import (
     VOID,
     AnswerUpdate,
     ContentState,
+    Conversion,
     EntryRecord,
     HeldContent,
     Holder,
@@ -236,8 +237,18 @@ class SqliteStore:
                 ],
             )
             by_entry = records_of(connection, [registration.entry for registration in registrations])
-        records = (by_entry.get(registration.entry) for registration in registrations)
-        return [None if record is None or record.dead else record for record in records]
+        return [_living(by_entry.get(registration.entry)) for registration in registrations]
+
+    async def convert(self, conversions: Sequence[Conversion]) -> list[EntryRecord | None]:
+        rows = [(signed(c.duplicate_of), signed(c.entry), c.ticket) for c in conversions]
+        with self._transaction("IMMEDIATE") as connection:
+            connection.executemany(
+                "UPDATE entries SET ticket = 0, duplicate_of = ? "
+                "WHERE entry = ? AND NOT dead AND ticket > 0 AND ticket = ?",
+                rows,
+            )
+            by_entry = records_of(connection, [conversion.entry for conversion in conversions])
+        return [_living(by_entry.get(conversion.entry)) for conversion in conversions]
 
     async def save_answers(self, updates: Sequence[AnswerUpdate]) -> list[bytes | None]:
         with self._transaction("IMMEDIATE") as connection:
@@ -352,6 +363,10 @@ def _register_content(connection: sqlite3.Connection, new: NewEntry) -> ContentS
         if share and not record.dead and all(other.document_id != document_id for other in record.holders):
             record = _update_holders(connection, record._replace(holders=(*record.holders, holder)))
     return ContentState(record, None, others, stamp)
+
+
+def _living(record: EntryRecord | None) -> EntryRecord | None:
+    return None if record is None or record.dead else record
 
 
 def _save_answer(

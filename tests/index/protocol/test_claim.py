@@ -8,10 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from gate.index.protocol.claim import Claim, Index, Outcome
+from gate.index.protocol.claim import Index
+from gate.index.protocol.outcome import Claim, Outcome
 from gate.limits import Limits
 from gate.pipeline import run_now
-from tests.index.claim_harness import CountingStore, FailingStore, OpenHarness, open_harnesses
+from tests.index.claim_harness import (
+    ClaimHarness,
+    CountingStore,
+    FailingStore,
+    InterruptedStore,
+    NamedAnswer,
+    OpenHarness,
+    named_answer,
+    open_harnesses,
+)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -248,6 +258,70 @@ def test_a_duplicate_is_compared_with_its_original_even_where_a_cap_hides_that(o
     harness.use(harness._opened, limits=Limits(max_candidates=1))  # and the first candidate is a false one
     answer = harness.check_in("B", "b")
     assert (answer.matches, answer.degraded) == (("A",), ("candidates_capped",))
+
+
+# Races that were lost.
+
+
+def lose_a_race(harness: ClaimHarness, *, killed_before: str | None = None) -> NamedAnswer | None:
+    """B appends although A has just passed; then it is judged, or its process is killed."""
+
+    def win() -> None:
+        harness.check_in("A", "a")
+
+    store = InterruptedStore(harness.store, "append", win)
+    harness.use(FailingStore(store, killed_before) if killed_before else store)
+    waiting = harness.index
+    harness.use(harness._opened)
+    if killed_before is None:
+        [outcome] = run_now(waiting.claim([harness.claim("B", "b")]))
+        return named_answer(outcome)
+    with pytest.raises(ConnectionError):
+        run_now(waiting.claim([harness.claim("B", "b")]))
+    return None
+
+
+def test_what_is_alike_to_the_loser_of_a_race_and_not_to_the_winner_passes(open_harness: OpenHarness) -> None:
+    harness = open_harness(["ab", "bc"])
+    lost = lose_a_race(harness)
+    assert lost is not None
+    assert (lost.relation, lost.matches, lost.group) == ("near", ("A",), "A")
+    assert harness.counts() == (2, 2, 2)  # of the loser nothing is in the buckets
+    assert harness.check_in("C", "c").relation == "new"
+    assert harness.check_in("B", "b") == lost
+
+
+@pytest.mark.parametrize("step", ["convert", "remove_postings", "save_answers"])
+def test_no_verdict_names_a_document_whose_claim_was_stopped_and_will_be_refused(
+    open_harness: OpenHarness, step: str
+) -> None:
+    harness = open_harness(["ab", "bc"])
+    lose_a_race(harness, killed_before=step)
+    exact = harness.check_in("E", "b")
+    assert (exact.relation, exact.matches, exact.group) == ("near", ("A",), "A")
+    third = harness.check_in("C", "c")
+    assert (third.relation, third.matches, third.group) == ("new", (), None)
+    stopped = harness.check_in("B", "b")
+    assert stopped.similar
+    assert "A" in stopped.matches
+    assert harness.counts() == (4, 3, 4)
+
+
+@pytest.mark.parametrize("step", ["convert", "remove_postings", "save_answers"])
+def test_a_version_is_not_refused_because_of_a_copy_of_an_earlier_version(open_harness: OpenHarness, step: str) -> None:
+    harness = open_harness(["ab", "bc"])
+    lose_a_race(harness, killed_before=step)  # B is a copy of A's first version
+    second = harness.check_in("A", "c")
+    assert (second.relation, second.similar) == ("revision", False)
+    assert harness.check_in("B", "b").group == "A"
+
+
+def test_the_loser_of_a_race_can_be_checked_in_when_the_winner_is_deleted(open_harness: OpenHarness) -> None:
+    harness = open_harness(["ab"])
+    lose_a_race(harness)
+    harness.delete("A")
+    assert harness.check_in("B", "b").relation == "new"
+    assert harness.check_in("A", "a").matches == ("B",)
 
 
 # Caps.
