@@ -8,6 +8,9 @@ again. Afterwards fresh processes check everything in once more, in another orde
     that all of a group were refused        none survived
     that two that are alike passed          two survived
     that a document got two verdicts        changed verdicts, compared field by field, of all its deliveries
+    that one was refused though nothing     chained: it was refused because of a document that was refused itself
+        that is alike to it passed
+    that a verdict names a refused one      refused named, as a match or as the group
 
 The last row is `load.racers.LookUpThenInsert`, over the same Redis: it has to fail, or nothing raced.
 The exit code is 1 if anything that must not happen happened, or if that contender did not fail.
@@ -112,7 +115,7 @@ def _alike(method: Method, profile: Profile, documents: Sequence[CheckIn]) -> fr
 
 @dataclass(slots=True)
 class RaceTally:
-    """What happened. `chained` is no violation: refused for the sake of a document that was then refused itself."""
+    """What happened, and what of it must not happen."""
 
     index: str
     groups: int = 0
@@ -123,12 +126,14 @@ class RaceTally:
     two_survived: int = 0
     changed_verdicts: int = 0
     chained: int = 0
+    refused_named: int = 0
     seconds: float = 0.0
     is_naive: bool = False
 
     @property
     def violations(self) -> int:
-        return self.none_survived + self.two_survived + self.changed_verdicts
+        """Of everything that must not happen."""
+        return self.none_survived + self.two_survived + self.changed_verdicts + self.chained + self.refused_named
 
     @property
     def as_expected(self) -> bool:
@@ -305,14 +310,21 @@ def judge(group: Group, verdicts: dict[str, list[Verdict]], tally: RaceTally) ->
     passed = [not verdict.similar for verdict in first]
     tally.none_survived += not any(passed)
     tally.two_survived += any(passed[i] and passed[j] for i, j in group.alike)
+    refused = {verdict.document_id for verdict in first if verdict.similar}
     for document in group.documents:
         own = verdicts[document.document_id]
         tally.changed_verdicts += any(verdict != own[0] for verdict in own)
+        tally.refused_named += any(names & refused for names in map(_named, own))
     alike: dict[int, set[int]] = defaultdict(set)
     for i, j in group.alike:
         alike[i].add(j)
         alike[j].add(i)
     tally.chained += sum(not passed[i] and not any(passed[j] for j in alike[i]) for i in range(len(passed)))
+
+
+def _named(verdict: Verdict) -> set[str]:
+    """The documents that a verdict names, but for its own."""
+    return {verdict.group, *(match.document_id for match in verdict.matches)} - {verdict.document_id}
 
 
 @contextmanager

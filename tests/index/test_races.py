@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from gate.core.builtin_profiles import BUILT_IN
@@ -24,6 +25,7 @@ def test_one_of_the_alike_passes_though_workers_race_are_killed_and_get_document
     with empty_index(name) as index:
         tally = race(name, index, groups_count=GROUPS, seed=3)
     assert (tally.none_survived, tally.two_survived, tally.changed_verdicts) == (0, 0, 0)
+    assert (tally.chained, tally.refused_named) == (0, 0)
     assert tally.kills
     assert tally.double_deliveries
 
@@ -93,7 +95,15 @@ def test_a_verdict_that_changed_in_any_field_is_counted() -> None:
     assert judged(False, True, False, again=iter([verdict("b", True)])).violations == 0
 
 
-def test_a_refusal_because_of_a_refused_document_is_counted_but_is_no_violation() -> None:
+def test_a_refusal_because_of_a_refused_document_is_counted() -> None:
     tally = judged(False, True, True)
-    assert tally.chained == 1
-    assert tally.violations == 0
+    assert (tally.chained, tally.violations) == (1, 1)
+    assert judged(False, True, False).chained == 0
+
+
+def test_a_verdict_that_names_a_refused_document_is_counted() -> None:
+    names_b = msgspec.structs.replace(verdict("c", True), group="b")
+    tally = RaceTally("test")
+    verdicts = {"a": [verdict("a", True)], "b": [verdict("b", True)], "c": [names_b]}
+    judge(PATH, verdicts, tally)
+    assert tally.refused_named == 1

@@ -200,7 +200,9 @@ class _Audit:
         for (document_id, stored), entry in zip(passed, entries, strict=True):
             record = living.get(entry or 0)
             if _relation_passed(stored) is Relation.EMPTY or (
-                record is not None and any(holder.document_id == document_id for holder in record.holders)
+                record is not None
+                and not record.duplicate_of
+                and any(holder.document_id == document_id for holder in record.holders)
             ):
                 present.add(document_id)
             else:

@@ -53,7 +53,7 @@ def explore(scenario: Scenario, claims: list[tuple[str, str]], *, crashes: int =
 def explore_randomly(scenario: Scenario, claims: list[tuple[str, str]], *, crashes: int = 0, replays: int = 0) -> None:
     """Some of the interleavings, drawn at random: of three documents there are too many for all."""
     race = ClaimRace(scenario, claims)
-    check(race, race.explored(crashes=crashes, replays=replays).random_schedules(300, seed=crashes))
+    check(race, race.explored(crashes=crashes, replays=replays).random_schedules(150, seed=crashes))
 
 
 def test_two_documents_with_a_crash() -> None:
