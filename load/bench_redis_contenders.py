@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import redis
-from gate.index.protocol.outcome import Claim
 from numpy.typing import NDArray
 
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.index.protocol.claim import Index
+from gate.index.protocol.outcome import Claim
 from gate.index.redis.connect import open_store
 from gate.index.redis.store import RedisStore
 from gate.index.store import new_entry_id

@@ -10,12 +10,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from gate.index.protocol.outcome import Claim, Outcome
-
 from gate.core.profile import Profile
 from gate.index.memory.store import MemoryStore
 from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Index
+from gate.index.protocol.outcome import Claim, Outcome
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import Store
 from gate.limits import Limits

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from gate.index.protocol.outcome import Claim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_registry import method_of
 from gate.index.memory.store import MemoryStore
 from gate.index.protocol.claim import Index
+from gate.index.protocol.outcome import Claim
 from gate.index.protocol.postings import postings_of
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import Fault, Report
