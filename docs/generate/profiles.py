@@ -52,6 +52,7 @@ FIELDS = {
     "drop_vowels": "leave vowels out; for `characters`",
     "drop_repeats": "each word once, at its first place; for `words` and `soundex`",
     "mask_numbers": "every run of digits counts as one 0",
+    "fold_confusables": "letters of other scripts count as the Latin letters that they look like",
     "stop_words": "the stop words, instead of the English ones",
     "method": "how a text is signed and found; it has [parameters](#methods) of its own",
     "resemblance": "alike from this resemblance on; `false`: resemblance does not decide",

@@ -36,6 +36,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     drop_vowels: bool = False  # characters only
     drop_repeats: bool = False  # words and soundex only: each word once, at its first place
     mask_numbers: bool = False  # every run of digits counts as one 0
+    fold_confusables: bool = False  # letters of other scripts count as the Latin letters that they look like
     stop_words: tuple[str, ...] = ()  # instead of the built-in English ones
 
     # How it is signed and found.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.core import keyed_hash, token_filters
+from gate.core import confusables, keyed_hash, token_filters
 from gate.core.keyed_hash import Key, key_of
 from gate.core.profile import Profile
 from gate.core.text import Texts
@@ -93,6 +93,8 @@ def keyed_grams(values: NDArray[np.unsignedinteger], starts: NDArray[np.int64], 
 
 def filter_texts(texts: Texts, profile: Profile) -> Texts:
     """The texts after the filters that change characters; those of tokens come after the tokenizer."""
+    if profile.fold_confusables:
+        texts = confusables.fold_confusables(texts)
     if profile.mask_numbers:
         texts = token_filters.mask_numbers(texts)
     if profile.tokenizer == "characters" and profile.drop_stop_words:

@@ -1,8 +1,16 @@
 """Normalisation: the one form in which texts are compared, for a whole batch at once.
 
-A text is folded code point by code point with the NFKC_Casefold mapping (compatibility forms unified, case removed,
-invisible code points such as soft hyphens and joiners dropped), composed to NFC, and its white space is reduced to
-single spaces between other characters. Doing it twice changes nothing.
+A text is folded code point by code point with the NFKC_Casefold mapping (compatibility forms unified, case removed),
+composed to NFC, and its white space is reduced to single spaces between other characters. What a reader does not see,
+and what does not belong to a letter, is dropped, since a copy may hold it in the middle of words:
+
+- control characters but white space, format characters, noncharacters, and what Unicode says to ignore by default
+  (soft hyphens, joiners, variation selectors, fillers);
+- blanks that are no space between words: U+2800 (braille), U+FFFC (object replacement) and U+200A (hair space);
+- enclosing marks, and the combining marks of no script in particular (U+0300 and so on) that are part of no letter in
+  NFC. Accents stay, since they compose; a stroke through a word or a line under it does not. Marks of a script stay.
+
+Doing it twice changes nothing.
 
 The mapping is that of the Unicode version of the running Python. What a later version adds are code points that no text
 could hold before; only texts that hold such are read differently by an older Python.
@@ -38,7 +46,7 @@ LONGEST_FOLD = 6
 
 CONTENT_ID_BYTES = 16
 
-_SPACE, _LINE_FEED = 0x20, 0x0A
+_SPACE, _LINE_FEED, _DELETE = 0x20, 0x0A, 0x7F
 _PIECE = 1 << 16
 
 # An entry of the fold table: what the code point becomes, and what has to be known about that.
@@ -59,6 +67,13 @@ _INVISIBLE = (
     (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
+
+# Marks of no script in particular: blocks of diacritical marks, Cyrillic titla, marks for symbols, half marks.
+_MARKS = (
+    (0x0300, 0x036F), (0x0483, 0x0489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F)
+)  # fmt: skip
+_FIRST_MARK, _MARK_COUNT = np.uint32(0x0300), np.uint32(0x70)  # the block of those that may compose
+_BLANKS = (0x200A, 0x2800, 0xFFFC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +98,7 @@ def normalise(texts: Sequence[str]) -> Texts:
     np.cumsum(np.fromiter(map(len, stripped), dtype=np.int64, count=len(stripped)), out=starts[1:])
     joined = "".join(stripped)
     if joined.isascii():
-        return _single_spaced(_folded_ascii(joined), starts)
+        return _single_spaced(*_folded_ascii(joined, starts))
     try:
         raw = np.frombuffer(joined.encode("utf-32-le"), dtype="<u4")
     except UnicodeEncodeError as exc:
@@ -124,6 +139,8 @@ def encoded(texts: Texts) -> list[bytes]:
 def folded_lengths(texts: Sequence[str]) -> list[int]:
     """How many code points each text has with every code point replaced by its mapping, before any of them compose.
 
+    If all are ASCII, what would be dropped counts too.
+
     Counted in the fold table, piece by piece: `unicodedata.normalize` takes the square of the length of a run of marks.
     """
     given = [len(text) for text in texts]
@@ -145,19 +162,28 @@ def folded_lengths(texts: Sequence[str]) -> list[int]:
 
 
 def fold(point: int) -> str:
-    """NFKC_Casefold of one code point, with white space as a space: the definition that the table caches."""
-    before, text = "", chr(point)
+    """What becomes of one code point before marks compose: the definition that the table caches."""
+    before, text = "", "" if _is_dropped(point) else chr(point)
     while text != before:
         before = text
-        visible = "".join(c for c in unicodedata.normalize("NFKC", text) if not _invisible(ord(c)))
+        visible = "".join(c for c in unicodedata.normalize("NFKC", text) if not _is_dropped(ord(c)))
         text = unicodedata.normalize("NFKC", visible.casefold())
     if len(text) > LONGEST_FOLD:
         return chr(point)
     return "".join(" " if c.isspace() else c for c in text)
 
 
-def _invisible(point: int) -> bool:
-    return any(low <= point <= high for low, high in _INVISIBLE)
+def _is_dropped(point: int) -> bool:
+    category = unicodedata.category(chr(point))
+    return (
+        category in ("Cf", "Me")
+        or (category == "Cc" and not chr(point).isspace())
+        or point in _BLANKS
+        or point & 0xFFFE == 0xFFFE  # the last two of each plane are noncharacters
+        or 0xFDD0 <= point <= 0xFDEF
+        or any(low <= point <= high for low, high in _INVISIBLE)
+        or (any(low <= point <= high for low, high in _MARKS) and point not in _composing())
+    )
 
 
 @cache
@@ -207,16 +233,18 @@ def _looked_up(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return entries
 
 
-def _folded_ascii(text: str) -> NDArray[np.uint8]:
+def _folded_ascii(text: str, starts: NDArray[np.int64]) -> tuple[Points, NDArray[np.int64]]:
     raw = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     # A capital differs from its small letter in one bit. Subtraction wraps, so one comparison tests a range.
     points: NDArray[np.uint8] = raw | (((raw - np.uint8(ord("A"))) < 26).view(np.uint8) * np.uint8(32))
     # str.isspace in ASCII: 9 to 13, 28 to 31, and the space itself.
-    control = np.flatnonzero(points < _SPACE)
-    if control.size:
-        values = points[control]
-        points[control[((values - np.uint8(9)) < 5) | (values >= 28)]] = _SPACE
-    return points
+    control = np.flatnonzero((points - np.uint8(_SPACE)) >= _DELETE - _SPACE)
+    if not control.size:
+        return points, starts
+    values = points[control]
+    white = ((values - np.uint8(9)) < 5) | ((values - np.uint8(28)) < 4)
+    points[control[white]] = _SPACE
+    return _without(points, starts, control[~white])
 
 
 def _folded(raw: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -274,7 +302,10 @@ def _composed(
     begins: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Compose some stretches, each of which begins with what composes with nothing before it, or opens a text."""
+    """Compose some stretches, each of which begins with what composes with nothing before it, or opens a text.
+
+    Marks that belong to no script and have not composed are dropped.
+    """
     lengths = ends - begins
     # All are composed in one call, each with a line feed behind it: white space is folded to spaces, so no text has it.
     taken = _covered(begins, ends, points.size)
@@ -282,8 +313,10 @@ def _composed(
     room[np.cumsum(lengths + 1) - 1] = False
     stretches, their_classes = np.full(room.size, _LINE_FEED, dtype=np.uint32), np.zeros(room.size, dtype=np.uint8)
     stretches[room], their_classes[room] = points[taken], classes[taken]
-    text = unicodedata.normalize("NFC", _in_order(stretches, their_classes).tobytes().decode("utf-32-le"))
-    composed = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    composed = _nfc(_in_order(stretches, their_classes))
+    stray = (composed - _FIRST_MARK) < _MARK_COUNT
+    if stray.any():
+        composed = _nfc(composed[~stray])  # again, since they may have been between a letter and its own marks
     their_ends = np.flatnonzero(composed == _LINE_FEED)
     growth = np.zeros(begins.size + 1, dtype=np.int64)
     np.cumsum(np.diff(their_ends, prepend=-1) - 1 - lengths, out=growth[1:])
@@ -295,11 +328,17 @@ def _composed(
 
 
 def _covered(begins: NDArray[np.int64], ends: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    """Which of `size` places lie in one of these stretches, none of which overlap."""
+    """Which of `size` places lie in one of these stretches, none of which overlap; some may have become empty."""
+    some = begins < ends
     turns = np.zeros(size + 1, dtype=np.int8)
-    turns[begins] = 1
-    turns[ends] -= 1
+    turns[begins[some]] = 1
+    turns[ends[some]] -= 1
     return np.cumsum(turns[:-1], dtype=np.int8).view(np.bool_)
+
+
+def _nfc(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    text = unicodedata.normalize("NFC", points.tobytes().decode("utf-32-le"))
+    return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
 
 
 def _in_order(points: NDArray[np.uint32], classes: NDArray[np.uint8]) -> NDArray[np.uint32]:

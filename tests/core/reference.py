@@ -1,7 +1,7 @@
 """Every definition of the core once more: slowly, in plain Python, one document at a time.
 
-It is written from the docstrings, not from the code, and shares nothing with the code but the profile and the list of
-English stop words. Where the two disagree one of them is wrong.
+It is written from the docstrings, not from the code, and shares nothing with the code but the profile, the list of
+English stop words and that of look-alike letters. Where the two disagree one of them is wrong.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from math import log2
 
 import mmh3
 
+from gate.core.confusables import LOOK_ALIKE
 from gate.core.profile import Profile
 from gate.core.token_filters import ENGLISH
 
@@ -23,20 +24,30 @@ Q = 0x9E3779B97F4A7C15 - 2
 
 # Normalisation
 
-# Default_Ignorable_Code_Point as Unicode derives it: format characters and variation selectors, less those that show,
-# and a few that are listed.
-_SHOWN = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD}
-_SHOWN |= {*range(0xFFF9, 0xFFFC), *range(0x13430, 0x13456)}
+# Format characters and Default_Ignorable_Code_Point, blanks, noncharacters, and marks that belong to no script.
 _SELECTORS = {*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 _LISTED = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9)}
 _LISTED |= set(range(0xE0000, 0xE1000))
 
 
+_BLANKS = {0x200A, 0x2800, 0xFFFC, *range(0xFDD0, 0xFDF0)}
+_BLANKS |= {plane << 16 | last for plane in range(17) for last in (0xFFFE, 0xFFFF)}
+_MARKS = {*range(0x300, 0x370), *range(0x483, 0x48A), *range(0x1AB0, 0x1B00), *range(0x1DC0, 0x1E00)}
+_MARKS |= {*range(0x20D0, 0x2100), *range(0xFE20, 0xFE30)}
+_COMPOSING = {
+    int(parts[1], 16)
+    for parts in (unicodedata.decomposition(chr(point)).split() for point in range(0x110000))
+    if len(parts) == 2 and parts[0][0] != "<"
+}
+
+
 def invisible(letter: str) -> bool:
-    point = ord(letter)
-    if point in _SELECTORS or point in _LISTED:
+    point, category = ord(letter), unicodedata.category(letter)
+    if point in _SELECTORS or point in _LISTED or point in _BLANKS or category in ("Cf", "Me"):
         return True
-    return unicodedata.category(letter) == "Cf" and point not in _SHOWN
+    if point in _MARKS and point not in _COMPOSING:
+        return True
+    return category == "Cc" and not letter.isspace()
 
 
 def nfkc_casefold(letter: str) -> str:
@@ -44,7 +55,7 @@ def nfkc_casefold(letter: str) -> str:
 
     What would become more than six code points stays as it is.
     """
-    folded = letter
+    folded = "" if invisible(letter) else letter
     while True:
         shown = "".join(c for c in unicodedata.normalize("NFKC", folded) if not invisible(c))
         again = unicodedata.normalize("NFKC", shown.casefold())
@@ -55,7 +66,8 @@ def nfkc_casefold(letter: str) -> str:
 
 def normalise(text: str) -> str:
     composed = unicodedata.normalize("NFC", "".join(map(nfkc_casefold, text)))
-    return " ".join(composed.split())
+    without_stray = "".join(letter for letter in composed if ord(letter) not in _MARKS)
+    return " ".join(unicodedata.normalize("NFC", without_stray).split())
 
 
 def content_id(normal: str, secret: bytes = b"") -> bytes:
@@ -219,6 +231,16 @@ def soundex_token(word: str) -> str:
 # Variations
 
 
+def fold_confusables(text: str) -> str:
+    latin = {letter: target for target, letters in LOOK_ALIKE.items() for letter in letters}
+    folded = ""
+    for letter in text:
+        parts = "".join(latin.get(part, part) for part in unicodedata.normalize("NFD", letter))
+        whole = unicodedata.normalize("NFC", parts)
+        folded += whole if len(whole) == 1 else letter
+    return folded
+
+
 def mask_numbers(text: str) -> str:
     masked = ""
     for i, letter in enumerate(text):
@@ -258,6 +280,8 @@ def drop_stop_words_from_text(text: str, stop_words: Sequence[str] = ()) -> str:
 def features(normal: str, profile: Profile, secret: bytes = b"") -> list[int]:
     """The features of a normalised text."""
     k = profile.gram
+    if profile.fold_confusables:
+        normal = fold_confusables(normal)
     if profile.mask_numbers:
         normal = mask_numbers(normal)
     if profile.tokenizer == "characters":

@@ -12,11 +12,12 @@ from functools import cache
 import mmh3
 
 from gate.core.profile import Profile
-from tests.core.reference import ALL_ONES, fmix64, hidden, mask_numbers, mix_band
+from tests.core.reference import ALL_ONES, fmix64, fold_confusables, hidden, mask_numbers, mix_band
 
 
 def body(normal: str, profile: Profile, secret: bytes = b"") -> bytes:
     """What is stored of a normalised text."""
+    normal = fold_confusables(normal) if profile.fold_confusables else normal
     data = (mask_numbers(normal) if profile.mask_numbers else normal).encode()
     own = profile.parameters()
     prints = window_prints(data, own["window"], secret)

@@ -32,6 +32,8 @@ def units_of(text: str) -> list[str]:
 
 def sequence(normal: str, profile: Profile) -> list[str]:
     """The characters or the tokens that k-grams are made of."""
+    if profile.fold_confusables:
+        normal = reference.fold_confusables(normal)
     if profile.mask_numbers:
         normal = reference.mask_numbers(normal)
     if profile.tokenizer == "characters":

@@ -19,6 +19,7 @@ PROFILES = st.builds(
     drop_vowels=st.booleans(),
     drop_repeats=st.booleans(),
     mask_numbers=st.booleans(),
+    fold_confusables=st.booleans(),
     method=st.builds(SimilarityIndex, si_method=METHODS, si_window=st.integers(1, 12)),
     min_features=st.sampled_from([1, 8]),
     resemblance=st.just(0.7),

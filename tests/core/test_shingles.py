@@ -41,6 +41,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         drop_vowels=draw(st.booleans()),
         drop_repeats=draw(st.booleans()),
         mask_numbers=draw(st.booleans()),
+        fold_confusables=draw(st.booleans()),
     )
 
 

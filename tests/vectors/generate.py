@@ -76,6 +76,7 @@ def shapes() -> Iterator[tuple[str, Profile]]:
             chosen = dict(zip((*switches, "mask_numbers"), on))
             name = " ".join([tokenizer, str(gram), *(switch for switch, is_on in chosen.items() if is_on)])
             yield name, Profile(name="p", tokenizer=tokenizer, gram=gram, **chosen)  # type: ignore[arg-type]
+    yield "words 1 fold_confusables", Profile(name="p", gram=1, fold_confusables=True)
     own = Profile(name="p", gram=2, drop_stop_words=True, stop_words=("Größer", "東", "по"))
     yield "words 2 own stop words", own
 
