@@ -177,7 +177,7 @@ def test_what_is_no_check_in_is_refused_by_its_type(value: Any) -> None:
 
 @pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_half_a_character_is_refused_in_every_field(field: str) -> None:
-    fields = {"document_id": "a", "text": "é"} | {field: "half \ud83d"}
+    fields: dict[str, Any] = {"document_id": "a", "text": "é"} | {field: "half \ud83d"}
     with pytest.raises(BadDocument, match=f"^{field}: has a lone surrogate at character 5"):
         validate_document(CheckIn(**fields), Limits())
 
@@ -244,7 +244,7 @@ def test_features_are_counted_and_short_texts_have_no_fingerprint() -> None:
     assert len(many.fingerprint) == 16
 
 
-def sent(text: str, **fields: str) -> CheckIn:
+def sent(text: str, **fields: Any) -> CheckIn:
     return CheckIn(document_id="a", text=text, **fields)
 
 
@@ -272,7 +272,7 @@ LONG = {"title": "abcd", "source": "abcd", "uri": "abcd", "metadata": {"a": 12}}
 
 @pytest.mark.parametrize("field", LONG)
 def test_a_setting_refuses_documents_with_a_detail_over_its_limit(field: str) -> None:
-    sizes: dict[str, int] = {"max_title_chars": 3, "max_source_chars": 3, "max_uri_chars": 3, "max_metadata_bytes": 7}
+    sizes: dict[str, Any] = {"max_title_chars": 3, "max_source_chars": 3, "max_uri_chars": 3, "max_metadata_bytes": 7}
     long: dict[str, Any] = {field: LONG[field]}
     [verdict] = Gate(limits=Limits(**sizes)).check_in([sent(LIGHTHOUSE, **long)])
     assert verdict.degraded == (Degraded.DETAILS_CUT,)

@@ -87,7 +87,7 @@ def test_a_time_without_a_zone_is_utc_and_one_that_is_missing_is_the_present() -
 
 def test_what_is_over_its_limit_is_cut_or_left_out_and_named() -> None:
     document = msgspec.structs.replace(FULL, title="t" * 9, source="s" * 9, uri="u" * 9)
-    limits = {"max_title_chars": 8, "max_source_chars": 7, "max_uri_chars": 6, "max_metadata_bytes": 8}
+    limits: dict[str, Any] = {"max_title_chars": 8, "max_source_chars": 7, "max_uri_chars": 6, "max_metadata_bytes": 8}
     details, cut = encoded(document, **limits)
     assert cut
     assert decode_details(details) == DocumentDetails(

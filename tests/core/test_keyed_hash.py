@@ -106,8 +106,9 @@ def published(profile: str, text: str, secret: bytes) -> int:
 
 def token_of_repeated_word(fingerprint: int, gram: int) -> int:
     """The attack: of one word over and over, the fingerprint is the hash of the single k-gram; undone, the token's."""
-    factor = sum(pow(reference.Q, j) for j in range(gram))
-    return unmixed(fingerprint) * pow(factor, -1, 2**64) % 2**64
+    factor = sum(reference.Q**j for j in range(gram))
+    inverse: int = pow(factor, -1, 2**64)
+    return unmixed(fingerprint) * inverse % 2**64
 
 
 @pytest.mark.parametrize("profile", ["standard", "simhash"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ async def filled(letters: Sequence[str]) -> MemoryStore:
     return store
 
 
-async def neighbourhood(store: MemoryStore, subject: EntryRecord = SUBJECT, **limits: int) -> Neighbourhood:
+async def neighbourhood(store: MemoryStore, subject: EntryRecord = SUBJECT, **limits: Any) -> Neighbourhood:
     finder = CandidateFinder(store, METHOD, PROFILE, Limits(**limits))
     return await finder.find(await finder.read({0: subject.body}), {0: subject})
 
