@@ -78,11 +78,12 @@ dist: .venv/.dev ## build the wheel and the source distribution into dist/
 clean: ## remove everything that was made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
 
-# The servers that tests start for themselves.
+# The servers and the browser that tests start for themselves.
 servers:
 	@command -v redis-server >/dev/null && command -v redis-cli >/dev/null && command -v openssl >/dev/null || \
 	  $(call apt,redis-server redis-tools openssl)
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || $(call apt,prometheus)
+	@command -v chromium >/dev/null || $(call apt,chromium)
 
 # The jars of a Kafka broker, fetched once. It needs Java 17 or later.
 kafka: .cache/kafka/.fetched

@@ -1,19 +1,23 @@
-"""Fixtures that all tests share: a clean environment, real servers, and the markers of tests that start servers."""
+"""Fixtures that all tests share: a clean environment, real servers, a browser, and the markers of what they start."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 from tests.support.brokers import KafkaServer, TopicFactory, kafka_server
 from tests.support.gate_on_kafka import GateFactory, GateOnKafka
 from tests.support.servers import MARKERS_VARIABLE, RedisCluster, RedisServer, redis_cluster, redis_server
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Page
 
 # Contract suites that several test modules share get pytest's detailed assertion messages, as test modules do.
 pytest.register_assert_rewrite(
@@ -32,7 +36,12 @@ settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("gate")
 
 # A test that uses one of these fixtures, directly or through another fixture, gets the marker of the server.
-SERVER_FIXTURES = {"kafka": "kafka", "shared_redis": "redis", "shared_redis_cluster": "redis"}
+SERVER_FIXTURES = {
+    "kafka": "kafka",
+    "shared_redis": "redis",
+    "shared_redis_cluster": "redis",
+    "browser": "browser",
+}
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
@@ -108,3 +117,24 @@ def gate_on_kafka(topic_factory: TopicFactory, tmp_path: Path) -> Iterator[GateF
     yield create
     for gate in created:
         gate.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """A real Chromium, one for each module. Its tests run in the event loop of their module:
+
+    pytestmark = pytest.mark.asyncio(loop_scope="module")
+    """
+    from tests.support.browser import chromium  # here, as it takes a third of a second to import, and few need it
+
+    async with chromium() as started:
+        yield started
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """A page of its own, as wide as a desk; `tests.support.browser.open_page` opens others."""
+    from tests.support.browser import open_page
+
+    async with open_page(browser) as opened:
+        yield opened
