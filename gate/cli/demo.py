@@ -12,11 +12,11 @@ from rich.text import Text
 from gate import demo as planted
 from gate.cli import show, tables
 from gate.cli.common import Options, emit
-from gate.cli.numbers import number
 from gate.cli.session import load, open_gate, verdict_line
 from gate.config.index import MEMORY
 from gate.errors import ConfigError
 from gate.model import Relation
+from gate.numbers import number
 
 NEXT = """\
 What to try next:

@@ -17,7 +17,6 @@ from gate.archive.files import FileSelection, FoundFile, FoundFiles, find_files
 from gate.archive.text_files import read_text_file
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, SOME_SIMILAR, Options, emit, printable, set_resume_hint
-from gate.cli.numbers import counted, number
 from gate.cli.progress import ProblemLog, hidden, progress
 from gate.cli.session import index_name, load, open_gate, open_index, verdict_line
 from gate.cli.text_argument import STDIN, read_text_argument
@@ -27,6 +26,7 @@ from gate.core.method_parameters import SimilarityIndex
 from gate.core.profile import Profile
 from gate.errors import BadDocument, ConfigError, UnknownDocument
 from gate.model import CheckIn, Match, Relation
+from gate.numbers import counted, number
 from gate.pipeline import batches
 
 

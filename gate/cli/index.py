@@ -11,7 +11,6 @@ from rich.text import Text
 
 from gate.cli import tables
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
-from gate.cli.numbers import number
 from gate.cli.progress import progress
 from gate.cli.session import index_name, load, open_empty, open_index
 from gate.core.method_registry import method_of
@@ -20,6 +19,7 @@ from gate.index.scan import ScannableStore
 from gate.index.tools import transfer
 from gate.index.tools.audit import audit
 from gate.index.tools.findings import HARMLESS, Fault, Note, Report
+from gate.numbers import number
 from gate.stream.jsonl import LineFile
 
 MEANINGS: dict[Fault | Note, str] = {

@@ -18,11 +18,11 @@ from rich.text import Text
 
 from gate.cli import tables
 from gate.cli.common import SOME_FAILED, Options, emit, printable, set_resume_hint
-from gate.cli.numbers import counted, number
 from gate.cli.progress import hidden, progress
 from gate.cli.session import load
 from gate.config.settings import Settings
 from gate.errors import ConfigError
+from gate.numbers import counted, number
 from gate.stream.settings import KafkaSettings
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from gate.archive.readers import FileReader, archive_files
 from gate.cli import controlled_files, show, tables
 from gate.cli.common import emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
-from gate.cli.numbers import counted, number
 from gate.cli.progress import ProblemLog, progress
 from gate.config.profiles import resolve_profile
 from gate.config.sources import describe_type, quote
@@ -31,6 +30,7 @@ from gate.lab.experiment import ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
 from gate.lab.truth import Corpus
 from gate.limits import Limits
+from gate.numbers import counted, number
 from gate.wire import CheckInEvent, RejectedMessage
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from rich.table import Column
 from rich.text import Text
 
 from gate.cli.common import complain
-from gate.cli.numbers import number
 from gate.cli.tables import console
+from gate.numbers import number
 
 EXAMPLES = 3  # problems of each reason that a summary quotes
 

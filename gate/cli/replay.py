@@ -21,7 +21,6 @@ from gate.archive.replay_stats import ReplayStats, Throughput
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
 from gate.cli.kafka import require_kafka
-from gate.cli.numbers import number
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.replay_targets import AnsweringTarget, GateTarget, NullTarget, open_kafka_target
 from gate.cli.session import index_name, load, open_gate
@@ -29,6 +28,7 @@ from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.index.redis.url import is_redis_url
 from gate.model import Relation
+from gate.numbers import number
 from gate.stream.field_names import FieldNames
 from gate.wire import RejectedMessage
 

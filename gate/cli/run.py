@@ -15,13 +15,13 @@ import click
 from gate import wire
 from gate.api import Gate
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
-from gate.cli.numbers import number
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.session import load, open_gate
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
+from gate.numbers import number
 from gate.pipeline import CheckIns, steps
 from gate.stream import jsonl
 from gate.stream.field_names import OWN_NAMES, FieldNames

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from gate.cli import show, tables
 from gate.cli.common import Options, emit, printable
-from gate.cli.numbers import number
 from gate.cli.session import load, load_with_origins
 from gate.config.profiles import vary_profile
 from gate.config.reference import describe_settings
@@ -29,6 +28,7 @@ from gate.core.plan import plan as planned
 from gate.core.profile import Profile
 from gate.core.unrelated import UnrelatedDistance
 from gate.errors import ConfigError
+from gate.numbers import number
 
 DEFAULT_RECALL = 0.95
 TRIED = "tried"  # the name of a profile that has been changed by hand, to see what would happen

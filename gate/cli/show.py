@@ -11,13 +11,13 @@ from rich.text import Text
 from gate.archive.files import Link
 from gate.cli import tables
 from gate.cli.common import printable
-from gate.cli.numbers import counted, number
 from gate.cli.tables import StreamedTable, cell, gap, table
 from gate.core.method_parameters import Fingerprinted, SimilarityIndex
 from gate.core.passages import Passage
 from gate.core.plan import Plan
 from gate.core.profile import Profile
 from gate.model import Degraded, Match, Relation, Verdict
+from gate.numbers import counted, number
 
 PASSAGE_WORDS = 50  # a passage of three times as many is shown by so many words of its beginning and its end
 _WORD = re.compile(r"\S+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gate.cli.numbers import counted, number
+from gate.numbers import counted, number
 
 
 @pytest.mark.parametrize(
