@@ -68,6 +68,7 @@ PARAMETERS = {
     "bins": "the length of the signature, in bytes",
     "bands": "how many bands are cut from the signature: each is a bucket key",
     "rows": "how many values a band has: more make a band rarer",
+    "multisets": "a feature counts as often as it occurs",
     "family": "values in one pass, or each by a hash function of a family",
     "window": "the size of a window, in bytes",
     "sample": "the n of the name",

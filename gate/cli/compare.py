@@ -16,6 +16,9 @@ from gate.cli.session import load, open_gate
 from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
 from gate.core.compare import Comparison
+from gate.core.exact_measures import are_multisets
+from gate.core.method_parameters import SimilarityIndex
+from gate.core.profile import Profile
 from gate.model import Relation
 
 SIDE_BY_SIDE = 140  # columns: with fewer, lines of usual length would be folded
@@ -36,28 +39,43 @@ def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Opt
         emit(fields)
         return
     out = tables.console()
-    _measures(out, comparison, names=(str(left), str(right)), resemblance=show.resemblance_of(settings.profile))
+    _measures(out, comparison, names=(str(left), str(right)), profile=settings.profile)
     if passages:
         out.print(_both(out, comparison, names=(str(left), str(right)), full=full))
 
 
-def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], resemblance: str) -> None:
+def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], profile: Profile) -> None:
     verdict = Text("alike" if comparison.alike else "not alike", style="bold red" if comparison.alike else "bold green")
     if comparison.relation is not Relation.NEW:
         verdict.append(f" ({comparison.relation.value})", style=show.STYLES[comparison.relation])
-    rows = tables.table(out, "measure", "value", "meaning")
     left, right = comparison.fingerprints
-    a_in_b, b_in_a = comparison.containment
-    for name, value, meaning in (
-        ("verdict", verdict, "under this profile's thresholds"),
-        ("resemblance", show.fraction(comparison.resemblance), resemblance),
-        ("A in B", show.fraction(a_in_b), "features of A that B has too"),
-        ("B in A", show.fraction(b_in_a), "features of B that A has too"),
-        ("distance", show.bits(comparison.distance), "bits of 64 in which the fingerprints differ"),
-        ("fingerprint A", tables.cell(left), names[0]),
-        ("fingerprint B", tables.cell(right), names[1]),
+    (a_in_b, b_in_a), (near_a_in_b, near_b_in_a) = comparison.containment, comparison.estimated_containment
+    repeated = ", each as often as it occurs" if are_multisets(profile) else ""
+    estimated = comparison.estimated_resemblance
+    quotient: float | None = None
+    kind, prints = "fingerprint", [tables.cell(left), tables.cell(right)]
+    if isinstance(profile.method, SimilarityIndex):
+        quotient, estimated = estimated, None  # of numbers, which estimates no share of features
+        kind, prints = "number", [Text(show.similarity_index(left)), Text(show.similarity_index(right))]
+    thresholds = "under this profile's thresholds" + ("" if estimated is None else ", by the estimates")
+    rows = tables.table(out, "measure", "value", "estimate", "meaning")
+    nothing = Text()
+    for name, value, estimate, meaning in (
+        ("verdict", verdict, nothing, thresholds),
+        (
+            "resemblance",
+            show.fraction(comparison.resemblance),
+            show.fraction(estimated),
+            f"features that both have, of all that either has{repeated}",
+        ),
+        ("A in B", show.fraction(a_in_b), show.fraction(near_a_in_b), "features of A that B has too"),
+        ("B in A", show.fraction(b_in_a), show.fraction(near_b_in_a), "features of B that A has too"),
+        *([] if quotient is None else [("quotient", show.fraction(quotient), nothing, show.resemblance_of(profile))]),
+        ("distance", show.bits(comparison.distance), nothing, "bits of 64 in which the fingerprints differ"),
+        (f"{kind} A", prints[0], nothing, names[0]),
+        (f"{kind} B", prints[1], nothing, names[1]),
     ):
-        rows.add_row(name, value, Text(printable(meaning), style="dim"))
+        rows.add_row(name, value, estimate, Text(printable(meaning), style="dim"))
     out.print(rows)
 
 

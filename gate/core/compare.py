@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from gate.core.exact_measures import are_multisets, exact_measures, features_of
 from gate.core.judge import DECIMALS, Likeness, alike, likeness_of_pair
 from gate.core.method_registry import method_of
 from gate.core.passages import Passage, passages
@@ -15,13 +16,18 @@ from gate.model import JsonStruct, Relation
 
 
 class Comparison(JsonStruct, frozen=True, kw_only=True):
-    """Two texts side by side. `relation` is what the gate would call the first if the second were known already."""
+    """Two texts side by side. `relation` is what the gate would call the first if the second were known already.
+
+    Resemblance and containment are exact, of all features, because both texts are here. The gate decides by what it
+    keeps of a text, its signature: `alike` and `relation` follow the estimates."""
 
     alike: bool
     relation: Relation
     distance: int | None  # bits of 64 in which the fingerprints differ
     resemblance: float | None
     containment: tuple[float | None, float | None]  # of the first in the second, and of the second in the first
+    estimated_resemblance: float | None  # by the signatures
+    estimated_containment: tuple[float | None, float | None]
     fingerprints: tuple[str | None, str | None]
     passages: tuple[tuple[Passage, ...], tuple[Passage, ...]]  # each text, cut where what both share begins and ends
 
@@ -34,6 +40,7 @@ def compare(
     texts = normalise([text for pair in pairs for text in pair])
     signatures, contents = method.sign(texts), content_ids(texts, secret)
     bodies, features = signatures.bodies, signatures.features
+    whole = features_of(texts, profile, secret)
     lengths = (texts.starts[1:] - texts.starts[:-1]).tolist()
     comparisons = []
     for n, (first, second) in enumerate(pairs):
@@ -51,16 +58,23 @@ def compare(
             relation = likeness.relation if is_alike else Relation.NEW
         if contents[left] == contents[right]:
             is_alike, relation = True, Relation.EXACT
+        exact = exact_measures(whole[left], whole[right], multisets=are_multisets(profile))
         prints = [None if (p := method.fingerprint(bodies[i])) is None else f"{p:016x}" for i in (left, right)]
         comparisons.append(
             Comparison(
                 alike=is_alike,
                 relation=relation,
                 distance=likeness.distance,
-                resemblance=likeness.resemblance,
-                containment=(likeness.containment, second_in_first),
+                resemblance=_rounded(exact.resemblance),
+                containment=(_rounded(exact.left_in_right), _rounded(exact.right_in_left)),
+                estimated_resemblance=likeness.resemblance,
+                estimated_containment=(likeness.containment, second_in_first),
                 fingerprints=(prints[0], prints[1]),
                 passages=passages(first, second) if show_passages else ((), ()),
             )
         )
     return comparisons
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, DECIMALS)

@@ -59,6 +59,7 @@ class MinHash(MethodParameters, frozen=True, kw_only=True):
     bands: Bands = 16
     rows: Rows = 4
     family: Family = "one-permutation"  # in one pass, or by as many hash functions of a family as bins
+    multisets: bool = False  # a feature counts as often as it occurs
 
     def problems(self, *, tokenizer: str, gram: int) -> list[str]:
         return _too_few_values(self.bands, self.rows, self.bins, "bins", "bins")

@@ -27,7 +27,7 @@ from gate.core.bands import Probes
 from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import Family, Hybrid, MinHash
 from gate.core.profile import Profile
-from gate.core.shingles import Features
+from gate.core.shingles import Features, representatives
 from gate.core.simhash import FINGERPRINT_BYTES
 from gate.core.text import Texts
 from gate.core.tokenizers import Hashes, fmix64
@@ -35,6 +35,7 @@ from gate.core.tokenizers import Hashes, fmix64
 SIZE_BYTES = 4  # of the feature set, before the signature
 
 _HALF = np.uint64(32)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.uint64(2**64 - 1)  # an empty bin
 
 
@@ -114,7 +115,9 @@ class HybridMethod:
 
 
 def _sketches(features: Features, parameters: MinHash) -> NDArray[np.uint8]:
-    """The sketch of each document: the size of its feature set, then its signature."""
+    """The sketch of each document: the size of its feature set or multiset, then its signature."""
+    if parameters.multisets:
+        features = numbered(features)
     rows, sizes = signatures(features, parameters.bins, parameters.family)
     return np.hstack([sizes.astype("<u4").view(np.uint8).reshape(-1, SIZE_BYTES), rows])
 
@@ -149,6 +152,21 @@ def _set_sizes(sketches: NDArray[np.uint8]) -> NDArray[np.float64]:
     """How many distinct features each sketch was made of. None is made of none."""
     sizes: NDArray[np.float64] = np.ascontiguousarray(sketches[:, :SIZE_BYTES]).view("<u4").ravel().astype(np.float64)
     return np.maximum(sizes, 1.0)
+
+
+def numbered(features: Features) -> Features:
+    """The multiset of each document as a set: the n-th occurrence of a feature is a feature of its own.
+
+    Two documents then share the lesser count of each feature and have the greater together, so that the resemblance of
+    the sets is that of the multisets. A first occurrence keeps its hash h, the n-th later one has fmix64(h + n * C),
+    where C is 2^64 by the golden ratio.
+    """
+    same_as = representatives(features.hashes, features.starts)
+    order = np.argsort(same_as, kind="stable")
+    grouped = same_as[order]
+    nth = np.empty(grouped.size, np.uint64)
+    nth[order] = np.arange(grouped.size) - np.searchsorted(grouped, grouped)
+    return Features(np.where(nth > 0, fmix64(features.hashes + nth * _GOLDEN), features.hashes), features.starts)
 
 
 def signatures(

@@ -29,6 +29,7 @@ from gate.core.shingles import features
 from gate.core.simhash import weighted
 from gate.core.text import normalise
 from gate.errors import ConfigError
+from gate.lab.bergillos_multisets import multiset_section
 from gate.lab.experiment import (
     Experiment,
     ExperimentOptions,
@@ -105,6 +106,7 @@ def run(corpus: Corpus, options: BergillosOptions, progress: ProgressTracker) ->
             Section(SHINGLES, [shingle_plot(alike), shingle_table(alike)]),
             Section(TIMES, [time_plot(times), time_table(times, sizes)]),
             Section(ESTIMATES, estimates_by_length),
+            multiset_section(texts, _characters(options.gram), options.functions),
             Section("Which pairs are compared at all", [curve_plot(options)]),
         ],
         notes=notes(alike, times, exact, estimates, options),

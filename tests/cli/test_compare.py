@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
+from gate.numbers import number
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -52,11 +54,31 @@ def test_unrelated_texts_are_not_alike(texts: tuple[Path, Path]) -> None:
     assert "not alike" in result.stdout
 
 
-def test_the_meaning_of_a_resemblance_depends_on_the_profile(texts: tuple[Path, Path]) -> None:
-    assert "features that both have" in gate(*texts).stdout
-    message = gate(*texts, "--profile", "roth-2011").stdout
-    assert "the smaller of the two similarity indexes" in message
-    assert "features that both have" not in message
+def test_the_meaning_of_a_resemblance_depends_on_the_profile(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    plain = gate(*texts).stdout
+    assert "under this profile's thresholds, by the estimates" in plain
+    assert "as often as it occurs" not in plain
+    (tmp_path / "counted.toml").write_text('base = "standard"\nmultisets = true\n')
+    assert "as often as it occurs" in gate(*texts, "--profile", tmp_path / "counted.toml").stdout
+    by_number = gate(*texts, "--profile", "roth-2011").stdout
+    assert "the smaller of the two similarity indexes" in by_number
+    assert "by the estimates" not in by_number
+    assert re.search(r"^number A +-?[\d,]+ ", by_number, re.MULTILINE)
+
+
+def test_resemblance_is_exact_and_the_estimate_stands_beside_it(texts: tuple[Path, Path]) -> None:
+    report = json.loads(gate(*texts, "--json").stdout)
+    a_in_b, b_in_a = report["containment"]
+    # Both shares are of the same number of features, so that the one follows from the others.
+    assert report["resemblance"] == pytest.approx(1 / (1 / a_in_b + 1 / b_in_a - 1), abs=1e-3)
+    assert report["estimated_resemblance"] != report["resemblance"]
+    assert report["estimated_resemblance"] == pytest.approx(report["resemblance"], abs=0.15)
+    lines = [line.split() for line in gate(*texts, "--no-passages").stdout.splitlines()]
+    [shown] = [line[1:5] for line in lines if line[0] == "resemblance"]
+    expected = f"{number(report['resemblance'], '%')} {number(report['estimated_resemblance'], '%')}"
+    assert " ".join(shown) == expected
+    part = json.loads(gate(texts[0], "-", "--json", stdin=LIGHTHOUSE[: len(LIGHTHOUSE) // 2]).stdout)
+    assert part["resemblance"] <= min(part["containment"])
 
 
 def test_texts_that_differ_in_case_and_space_only_are_exactly_alike(texts: tuple[Path, Path]) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.compare import Comparison, compare
+from gate.core.method_parameters import Hybrid
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.model import Relation
 from tests.core.samples import any_texts
@@ -55,9 +57,11 @@ def test_texts_too_short_for_the_gate_are_measured_and_called_alike_only_if_equa
     assert compared("", TEXT).relation is Relation.EMPTY
 
 
-def test_only_the_beginning_of_a_text_with_too_many_features_is_compared() -> None:
+def test_of_a_text_with_too_many_features_the_beginning_is_signed_and_the_whole_compared() -> None:
     other_end = " ".join([*WORDS[:100], *reversed(WORDS[100:])])
-    assert compared(TEXT, other_end, max_features=90).resemblance == 1.0
+    both = compared(TEXT, other_end, max_features=90)
+    assert both.estimated_resemblance == 1.0
+    assert both.resemblance == pytest.approx(98 / 298, abs=1e-4)
 
 
 @pytest.mark.parametrize(("profile", "has"), [("standard", True), ("simhash", True), ("minhash", False)])
@@ -109,3 +113,18 @@ def test_a_comparison_converts_to_json() -> None:
     assert fields["relation"] == "near"
     assert fields["fingerprints"] == list(comparison.fingerprints)
     assert [part["text"] for part in fields["passages"][0]] == [part.text for part in comparison.passages[0]]
+
+
+def test_repeated_features_count_where_the_profile_says_so() -> None:
+    counted = replace(BUILT_IN["standard"], name="counted", method=Hybrid(multisets=True, bins=1024))
+    once, thrice = " ".join(WORDS), " ".join([*WORDS, *WORDS, *WORDS])
+    [as_sets], [as_multisets] = (
+        compare([(once, thrice)], profile, secret=b"", max_features=10_000, show_passages=False)
+        for profile in (BUILT_IN["standard"], counted)
+    )
+    assert as_sets.resemblance == pytest.approx(198 / 200)  # two runs of three words across the seams
+    assert as_multisets.resemblance == pytest.approx(198 / 598, abs=1e-4)
+    assert as_multisets.estimated_resemblance == pytest.approx(198 / 598, abs=0.05)
+    once_in_thrice, thrice_in_once = as_multisets.containment
+    assert once_in_thrice == 1.0
+    assert thrice_in_once == pytest.approx(198 / 598, abs=1e-4)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gate.core import length_filter
 from gate.core.bands import band_postings, band_recall
-from gate.core.minhash import resemblance, signatures
+from gate.core.minhash import numbered, resemblance, signatures
+from gate.core.tokenizers import fmix64
 from tests.core import reference
 from tests.core.samples import feature_batches, hashes, packed
 
@@ -129,3 +131,19 @@ def test_a_band_is_shared_with_the_power_of_the_resemblance(share: float, rows: 
     assert abs(float(shared.mean()) - share**rows) < 0.05
     met = float(shared.reshape(pairs, bands).any(axis=1).mean())
     assert abs(met - band_recall(share, bands=bands, band_rows=rows)) < 0.07
+
+
+def test_a_multiset_is_the_set_of_its_numbered_occurrences() -> None:
+    found = numbered(packed([[5, 7, 5, 5], [5, 5]]))
+    first, second = found.hashes[:4].tolist(), found.hashes[4:].tolist()
+    assert sorted(first)[:2] == [5, 7]
+    assert len(set(first)) == 4
+    assert set(second) < set(first)  # two fives are among three
+    assert sorted(second) == sorted([5, int(fmix64(np.array([5 + 0x9E3779B97F4A7C15], np.uint64))[0])])
+
+
+@given(st.lists(st.integers(0, 4), max_size=12), st.lists(st.integers(0, 4), max_size=12))
+def test_numbered_occurrences_resemble_each_other_as_multisets(left: list[int], right: list[int]) -> None:
+    pair = np.array([[0, 1]])
+    as_sets = length_filter.resemblances(numbered(packed([left, right])), pair)
+    assert as_sets == length_filter.resemblances(packed([left, right]), pair, multisets=True)

@@ -59,8 +59,8 @@ def test_pairs_have_about_the_resemblance_that_was_asked_for_and_every_family_fi
 
 def test_the_report_has_the_three_figures_and_says_where_it_differs() -> None:
     report = run(CORPUS, SMALL, no_progress)
-    assert [table.name for table in report.tables] == ["shingles", "times", "estimates"]
-    assert [plot.name for plot in report.plots] == ["shingles", "times", "estimate", "spread", "bands"]
+    assert [table.name for table in report.tables] == ["shingles", "times", "estimates", "multisets"]
+    assert [plot.name for plot in report.plots] == ["shingles", "times", "estimate", "spread", "multisets", "bands"]
     assert len(report.tables[1].rows) == 2
     assert len(report.tables[2].rows) == 2 * len(FAMILIES)
     for figure in ("Figure 2", "Figure 3", "Figure 4"):
