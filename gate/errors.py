@@ -38,6 +38,7 @@ Reason = Literal[
     "missing_field",
     "no_content",
     "no_text",
+    "not_installed",
     "not_json_lines",
     "other_profile",
     "too_costly",
@@ -49,6 +50,21 @@ Reason = Literal[
     "unreadable_record",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
+# Why a file has no text that can be judged: it is compared by its bytes then. Indexes store the place of a reason in
+# this list, so new ones are only added at its end.
+UnreadableReason = Literal[
+    "no_text",
+    "binary",
+    "encrypted",
+    "damaged",
+    "bomb",
+    "too_costly",
+    "too_large",
+    "bad_encoding",
+    "bad_compression",
+    "not_installed",
+]
+UNREADABLE_REASONS: tuple[UnreadableReason, ...] = get_args(UnreadableReason)
 
 
 class GateError(Exception):

@@ -15,18 +15,21 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from gate.errors import UnreadableReason
+
 
 class Relation(StrEnum):
     """How a document relates to what is known already."""
 
     NEW = "new"
-    EXACT = "exact"  # the same normalised text
+    EXACT = "exact"  # the same normalised text; of files without text, the same bytes
     NEAR = "near"
     CONTAINED = "contained"  # nearly all of it is in the other
     CONTAINS = "contains"  # nearly all of the other is in it
     REVISION = "revision"  # another version of the same document
     TOO_SHORT = "too_short"  # too few features for anything but exact comparison
     EMPTY = "empty"
+    UNREADABLE = "unreadable"  # a file without text, and no file with the same bytes is known
 
 
 class Degraded(StrEnum):
@@ -54,10 +57,10 @@ class JsonStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A document that is checked in."""
+    """A document that is checked in: a text; or a file without one, which is compared by the hash of its bytes."""
 
     document_id: str
-    text: str
+    text: str  # empty where there is a content_sha256
     version: str | None = None
     source: str | None = None
     title: str | None = None
@@ -67,6 +70,8 @@ class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     mime_type: str | None = None
     checked_in_at: datetime | None = None  # without a zone: UTC; None: now
     metadata: dict[str, Any] | msgspec.Raw | None = None  # or the JSON of an object
+    content_sha256: str | None = None  # of the bytes of a file without text, in lower-case hexadecimal
+    unreadable_reason: UnreadableReason | None = None  # why it has none; None: "no_text"
 
     def __repr__(self) -> str:
         """Without the text and the title: whatever logs a check-in must not log those."""
@@ -152,7 +157,8 @@ class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
     content_id: Annotated[
         str,
         Meta(
-            description="Hash of the normalised text, in hexadecimal: equal for equal contents.",
+            description="Hash of the normalised text, in hexadecimal: equal for equal contents. Of a file without "
+            "text, a hash of its bytes, which no text has.",
             examples=["00112233445566778899aabbccddeeff"],
         ),
     ]
@@ -187,4 +193,8 @@ class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
             description="The title of the check-in, its first limits.max_title_chars characters; null: none.",
             examples=["Report for 2026"],
         ),
+    ] = None
+    unreadable_reason: Annotated[
+        UnreadableReason | None,
+        Meta(description="Why it has no text, and was compared by its bytes alone; null: its text was compared."),
     ] = None

@@ -10,6 +10,7 @@ Signing is pure and keeps a core busy; only claiming touches the index.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,8 +24,8 @@ from gate.core.document_details import encode_details, long_details, metadata_js
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
-from gate.core.text import LONGEST_FOLD, content_ids, folded_lengths, normalise
-from gate.errors import BadDocument, ConfigError
+from gate.core.text import LONGEST_FOLD, Texts, content_id_of_bytes, content_ids, folded_lengths, normalise
+from gate.errors import UNREADABLE_REASONS, BadDocument, ConfigError, UnreadableReason
 from gate.index.protocol.batch_order import claim_in_order
 from gate.index.protocol.claim import Index
 from gate.index.protocol.outcome import Claim, Outcome
@@ -39,7 +40,7 @@ FINGERPRINT_BYTES = 8
 SIGNED_CHARS = 600_000  # a batch of 256 documents of 2 KB is signed in one go
 
 _OPTIONAL = (str, type(None))
-_ABSENT = (None,) * 8
+_ABSENT = (None,) * 10
 MAX_MIME_TYPE_CHARS = 255  # of RFC 6838: a longer one is a mistake
 _FIELDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
     ("document_id", str, "a str"),
@@ -52,7 +53,10 @@ _FIELDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
     ("size_bytes", (int, type(None)), "an int or None"),
     ("checked_in_at", (datetime, type(None)), "a datetime or None"),
     ("metadata", (dict, msgspec.Raw, type(None)), "a dict or None"),
+    ("content_sha256", _OPTIONAL, "a str or None"),
+    ("unreadable_reason", _OPTIONAL, "a str or None"),
 )
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _TEXTS = ("document_id", "text", "version", "source", "title", "uri", "mime_type")
 # What a document itself makes a verdict lack, by whether its features, and its details, were cut.
 _HIT: dict[tuple[bool, bool], tuple[Degraded, ...]] = {
@@ -88,6 +92,8 @@ def validate_document(document: CheckIn, limits: Limits) -> None:
         document.size_bytes,
         document.checked_in_at,
         document.metadata,
+        document.content_sha256,
+        document.unreadable_reason,
     )
     if others != _ABSENT:
         _validate_types(document)
@@ -106,6 +112,19 @@ def validate_document(document: CheckIn, limits: Limits) -> None:
             validate_characters(name, getattr(document, name) or "")
     if others != _ABSENT:
         _validate_details(document, limits)
+        _validate_unreadable(document)
+
+
+def _validate_unreadable(document: CheckIn) -> None:
+    """Refuse what is neither a text nor a file without one."""
+    digest, reason = document.content_sha256, document.unreadable_reason
+    if digest is not None and not _SHA256.fullmatch(digest):
+        raise BadDocument("bad_field", "content_sha256: is no SHA-256; give 64 lower-case hexadecimal digits")
+    if digest is not None and document.text:
+        raise BadDocument("bad_field", "content_sha256: there is a text too; give one of them")
+    if reason is not None and (digest is None or reason not in UNREADABLE_REASONS):
+        remedy = f"give one of {', '.join(UNREADABLE_REASONS)}, and content_sha256 with it"
+        raise BadDocument("bad_field", f"unreadable_reason: is not the reason of a file without text; {remedy}")
 
 
 def _validate_details(document: CheckIn, limits: Limits) -> None:
@@ -253,7 +272,7 @@ class Signer:
         features: list[int] = []
         for part in split_for_signing(documents):
             texts = normalise([document.text for document in part])
-            contents = content_ids(texts, self._secret)
+            contents = self._contents(part, texts)
             signatures = self.method.sign(texts)
             lengths = np.diff(texts.starts).tolist()
             details = [encode_details(document, self._limits, at=at) for document in part]
@@ -266,7 +285,8 @@ class Signer:
                     source=document.source and document.source[:most_of_source],
                     title=document.title and document.title[:most_of_title],
                     details=kept if self.keep_details else b"",
-                    empty=not length,
+                    empty=not length and document.content_sha256 is None,
+                    unreadable=_unreadable_reason(document),
                     degraded=_HIT[capped, cut],
                 )
                 for document, content, body, length, capped, (kept, cut) in zip(
@@ -275,6 +295,14 @@ class Signer:
             ]
             features += signatures.features
         return SignedBatch(claims, features)
+
+    def _contents(self, documents: Sequence[CheckIn], texts: Texts) -> list[bytes]:
+        """The content ids of documents: by their texts, and of files without text by their bytes."""
+        contents = content_ids(texts, self._secret)
+        for i, document in enumerate(documents):
+            if document.content_sha256 is not None:
+                contents[i] = content_id_of_bytes(bytes.fromhex(document.content_sha256), self._secret)
+        return contents
 
     def from_verdicts(self, verdicts: Sequence[Verdict | VerdictEvent]) -> SignedBatch:
         """Recover what was signed from the verdicts on it. ConfigError: a verdict does not hold enough for that."""
@@ -292,6 +320,7 @@ class Signer:
                 content=bytes.fromhex(verdict.content_id),
                 body=int(verdict.fingerprint, 16).to_bytes(FINGERPRINT_BYTES, "little") if verdict.fingerprint else b"",
                 empty=verdict.relation is Relation.EMPTY,
+                unreadable=verdict.unreadable_reason,
                 degraded=tuple(reason for reason in verdict.degraded if reason in _HIT[True, True]),
                 details=self._details_of(verdict),
             )
@@ -327,6 +356,7 @@ class Signer:
             degraded=answer.degraded,
             source=claim.source,
             title=claim.title,
+            unreadable_reason=answer.unreadable or claim.unreadable,  # as it was when this was judged
         )
 
     def unchecked(self, signed: SignedBatch) -> list[Verdict]:
@@ -346,6 +376,10 @@ class Signer:
         digest = self._profile_digest.copy()
         digest.update(_length_prefixed(claim.document_id.encode()) + _length_prefixed(claim.content) + kind)
         return digest.hexdigest()
+
+
+def _unreadable_reason(document: CheckIn) -> UnreadableReason | None:
+    return None if document.content_sha256 is None else document.unreadable_reason or "no_text"
 
 
 def split_for_signing(batch: Sequence[CheckIn]) -> Iterator[list[CheckIn]]:

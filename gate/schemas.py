@@ -35,11 +35,19 @@ MESSAGES: dict[str, tuple[str, Any]] = {  # name: title and struct
     "dead_letter": ("Dead letter", DeadLetter),
 }
 
-# A null counts as a field that is not there, so either field may be null, but not both.
+# A null counts as a field that is not there: exactly one field of content is not null, and only a hash has a reason.
+_CONTENTS = ("text", "content_uri", "content_sha256")
 _ONE_CONTENT = {
     "oneOf": [
-        {"required": ["text"], "properties": {"text": {"type": "string"}, "content_uri": {"type": "null"}}},
-        {"required": ["content_uri"], "properties": {"content_uri": {"type": "string"}, "text": {"type": "null"}}},
+        {
+            "required": [content],
+            "properties": {
+                content: {"type": "string"},
+                **{other: {"type": "null"} for other in _CONTENTS if other != content},
+                **({} if content == "content_sha256" else {"unreadable_reason": {"type": "null"}}),
+            },
+        }
+        for content in _CONTENTS
     ]
 }
 _ORIGIN = {"topic": "gate.check-ins", "partition": 0, "offset": 1024}
@@ -54,6 +62,11 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "checked_in_at": "2026-05-06T07:08:09Z",
         },
         {"document_id": "reports/2025", "content_uri": "file:reports/2025.txt"},
+        {
+            "document_id": "scans/2024.pdf",
+            "content_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "unreadable_reason": "no_text",
+        },
     ],
     "delete": [{"type": "delete", "document_id": "reports/2026"}],
     "verdict": [
@@ -82,6 +95,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "verdict_id": "5d41402abc4b2a76b9719d911017c592",
             "source": "archive",
             "title": "Report for 2026",
+            "unreadable_reason": None,
             "origin": _ORIGIN,
             "checked_in_at": "2026-05-06T07:08:09Z",
             "judged_at": None,

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from gate.errors import REASONS, BadDocument, Reason
+from gate.errors import REASONS, BadDocument, Reason, UnreadableReason
 from gate.limits import Limits
 from gate.model import CheckIn, Verdict
 
@@ -78,7 +78,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A document is checked in. Its content is in `text`, or where `content_uri` (file: only) points to."""
+    """A document is checked in. Its content is in `text`, or where `content_uri` (file: only) points to; of a file
+    without text there is the hash of its bytes."""
 
     document_id: Annotated[
         DocumentId, Meta(description="Id of the document, in the sender's words.", examples=["reports/2026"])
@@ -101,6 +102,18 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
             "content_root. The file is UTF-8, and beneath content_root.",
             examples=["file:docs/report.txt"],
         ),
+    ] = None
+    content_sha256: Annotated[
+        Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None,
+        Meta(
+            description="SHA-256 of the bytes of a file without text, in hexadecimal, instead of `text`: it is "
+            "compared by that alone, and found `exact` or `unreadable`.",
+            examples=["0" * 64],
+        ),
+    ] = None
+    unreadable_reason: Annotated[
+        UnreadableReason | None,
+        Meta(description="With `content_sha256`: why there is no text; the verdict repeats it. Null: no_text."),
     ] = None
     title: Annotated[
         str | None,
@@ -154,11 +167,11 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     def check_in(self) -> CheckIn:
         """The value to judge. The number 7 and the string "7" are one version."""
-        if self.text is None:
+        if self.text is None and self.content_sha256 is None:
             raise BadDocument("no_content", "the content behind field `content_uri` has not been read")
         return CheckIn(
             document_id=self.document_id,
-            text=self.text,
+            text=self.text or "",
             version=None if self.version is None else str(self.version),
             source=self.source,
             title=self.title,
@@ -167,6 +180,8 @@ class CheckInEvent(msgspec.Struct, frozen=True, kw_only=True):
             mime_type=self.mime_type,
             checked_in_at=self.checked_in_at,
             metadata=None if self.metadata is _NULL else self.metadata,
+            content_sha256=self.content_sha256,
+            unreadable_reason=self.unreadable_reason,
         )
 
 
@@ -335,15 +350,26 @@ def decode_event(raw: bytes, *, origin: Origin | None = None, limits: Limits) ->
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise _unreadable(raw, exc, origin) from exc
     if isinstance(event, CheckInEvent):
-        if event.text is None and event.content_uri is None:
-            raise _bad("no_content", "neither field `text` nor `content_uri` is given: send one of them", origin)
-        if event.text is not None and event.content_uri is not None:
-            raise _bad("bad_field", "fields `text` and `content_uri` are both given: send one of them", origin)
+        if event.text is None or (event.content_uri, event.content_sha256, event.unreadable_reason) != (None,) * 3:
+            _check_content(event, origin)
         if event.text is not None and len(event.text) > limits.max_document_chars:
             raise _bad("too_large", too_large("text", limits), origin)
         if event.metadata is not _NULL:
             _check_metadata(event.metadata, raw, origin)
     return event
+
+
+def _check_content(event: CheckInEvent, origin: Origin | None) -> None:
+    """Refuse an event with no content, or with several."""
+    fields = {"text": event.text, "content_uri": event.content_uri, "content_sha256": event.content_sha256}
+    given = [f"`{name}`" for name, value in fields.items() if value is not None]
+    if not given:
+        raise _bad("no_content", "neither field `text` nor `content_uri` is given: send one of them", origin)
+    if len(given) > 1:
+        both = "both" if len(given) == 2 else "all"
+        raise _bad("bad_field", f"fields {' and '.join(given)} are {both} given: send one of them", origin)
+    if event.unreadable_reason is not None and event.content_sha256 is None:
+        raise _bad("bad_field", "field `unreadable_reason`: leave it out, or send `content_sha256` with it", origin)
 
 
 def _check_metadata(metadata: msgspec.Raw, raw: bytes, origin: Origin | None) -> None:

@@ -36,6 +36,7 @@ from gate import (
 from gate.config.profiles import resolve_profile
 from gate.core.method_parameters import Hybrid
 from gate.demo import BREAD, BRIDGE, LIGHTHOUSE, corpus
+from gate.errors import UnreadableReason
 from tests.support.async_gate import BlockingAsyncGate
 
 EDITED = LIGHTHOUSE.replace("two goats", "seven geese")
@@ -104,6 +105,59 @@ def test_among_near_duplicates_the_first_passes_and_the_others_name_it(opened: O
     assert [verdict.similar for verdict in verdicts] == [False, False, True, True, True, False, False, False, False]
     assert [verdict.group for verdict in verdicts] == ["a", "b", "a", "a", "b", "f", "f", "g", "h"]
     assert [[match.document_id for match in verdict.matches] for verdict in verdicts[2:5]] == [["a"], ["a"], ["b"]]
+
+
+LOCKED = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"  # SHA-256 of some file
+
+
+def file(document_id: str, sha256: str = LOCKED, reason: UnreadableReason | None = None) -> CheckIn:
+    return CheckIn(document_id=document_id, text="", content_sha256=sha256, unreadable_reason=reason)
+
+
+def test_files_without_text_are_compared_by_their_bytes_alone(opened: Open) -> None:
+    scans = [file("a.pdf", reason="encrypted"), document("text", LOCKED), file("b.pdf"), file("c.pdf", LOCKED[::-1])]
+    with opened() as gate:
+        assert relations(gate.preview(scans[:1])) == ["unreadable"]
+        verdicts = gate.check_in([*scans, document("empty", "")])
+        assert relations(verdicts) == ["unreadable", "too_short", "exact", "unreadable", "empty"]
+        assert [one.unreadable_reason for one in verdicts] == ["encrypted", None, "no_text", "no_text", None]
+        [match] = verdicts[2].matches
+        assert (match.document_id, match.resemblance, verdicts[2].group) == ("a.pdf", None, "a.pdf")
+        assert gate.check_in([file("a.pdf", reason="too_costly"), *scans[1:]]) == verdicts[:4]
+        assert relations(gate.check_in([file("a.pdf", LOCKED[::-1]), file("c.pdf", LOCKED[1:] + "0")])) == [
+            "exact",
+            "revision",
+        ]
+        [stored], _ = gate.explain(["b.pdf", "text"])
+        assert (stored.relation, stored.unreadable_reason) == (Relation.EXACT, "no_text")
+        gate.delete(["a.pdf"])
+        assert relations(gate.check_in([file("d.pdf")])) == ["unreadable"]
+
+
+@pytest.mark.parametrize("profile", BUILT_IN)
+def test_files_without_text_have_no_signature_under_any_profile(profile: str) -> None:
+    with Gate(profile, secret=b"secret") as gate:
+        verdicts = gate.check_in([document("a", LIGHTHOUSE), file("b"), file("c"), document("d", "")])
+        assert relations(verdicts)[1:] == ["unreadable", "exact", "empty"]
+        assert [one.fingerprint for one in verdicts[1:]] == [None] * 3
+        assert [claim.body for claim in gate.signer.sign([file("b")]).claims] == [b""]
+        assert verdicts[1].content_id != Gate(profile).check_in([file("b")])[0].content_id
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        file("a", LOCKED.upper()),
+        file("a", "é" * 64),
+        msgspec.structs.replace(file("a"), text="text"),
+        file("a", reason="age"),  # type: ignore[arg-type]
+        msgspec.structs.replace(file("a"), content_sha256=None, unreadable_reason="binary"),
+    ],
+)
+def test_a_file_without_text_needs_a_hash_a_known_reason_and_nothing_else(wrong: CheckIn) -> None:
+    with pytest.raises(BadDocument, match=r"content_sha256|unreadable_reason") as caught:
+        Gate().check_in([wrong])
+    assert caught.value.code == "bad_field"
 
 
 def test_a_repeated_check_in_gets_an_equal_verdict_after_other_documents_were_indexed(opened: Open) -> None:

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_the_examples_of_fields_are_valid() -> None:
 def test_only_the_document_id_is_required_of_a_check_in_besides_its_content() -> None:
     schema = schemas()["check_in.json"]
     assert schema["$defs"]["CheckInEvent"]["required"] == ["document_id"]
-    assert [one["required"] for one in schema["oneOf"]] == [["text"], ["content_uri"]]
+    assert [one["required"] for one in schema["oneOf"]] == [["text"], ["content_uri"], ["content_sha256"]]
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
@@ -137,6 +138,8 @@ URIS = [
     "file:", "file://", "file://host/a", "http://example.org/a", "a.txt", "", "file:a?b", "file:a#b", "file://a",
     "files:a",
 ]  # fmt: skip
+HASHES = ["0" * 64, "0" * 63, "A" * 64, "g" * 64, "", None, 7]
+UNREADABLE = ["no_text", "binary", "no_content", "", None, 7]
 VERSIONS = ["", "2", "x" * 256, "x" * 257, 7, 0, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 1.5, True, [], {}]
 IDS = ["a", "x" * 1024, "x" * 1025, "", 7, None, True, [], "\0", "é😀"]
 TYPES = ["check_in", "delete", "purge", "", None, 7]
@@ -152,6 +155,8 @@ def hand_picked() -> Iterator[dict[str, Any]]:
         "text": ["", "t", None, 7, b"".decode(), ["t"], {}],
         "title": ["", "t", None, 7],
         "source": ["", "t", None, {}],
+        "content_sha256": HASHES,
+        "unreadable_reason": UNREADABLE,
         "metadata": [{}, {"a": [1, {"b": None}]}, None, [], "m", 7],
         "checked_in_at": [*TIMES, None, 7, 1.5],
     }
@@ -162,6 +167,10 @@ def hand_picked() -> Iterator[dict[str, Any]]:
         yield {"document_id": "a", "content_uri": uri}
         yield {"document_id": "a", "content_uri": uri, "text": None}
         yield {"document_id": "a", "content_uri": uri, "text": "t"}
+    for reason, digest in product(UNREADABLE, HASHES):
+        yield {"document_id": "a", "content_sha256": digest, "unreadable_reason": reason}
+        yield {"document_id": "a", "content_sha256": digest, "unreadable_reason": reason, "content_uri": "file:a"}
+        yield {"document_id": "a", "content_uri": "file:a", "unreadable_reason": reason}
 
 
 @pytest.mark.parametrize("event", list(hand_picked()), ids=lambda event: json.dumps(event)[:80])
@@ -211,6 +220,8 @@ EVENTS = st.fixed_dictionaries(
         "version": st.sampled_from(VERSIONS) | ANYTHING,
         "text": TEXT | ANYTHING,
         "content_uri": st.sampled_from(URIS) | ANYTHING,
+        "content_sha256": st.sampled_from(HASHES) | ANYTHING,
+        "unreadable_reason": st.sampled_from(UNREADABLE) | ANYTHING,
         "title": TEXT | ANYTHING,
         "source": TEXT | ANYTHING,
         "metadata": st.dictionaries(TEXT, ANYTHING, max_size=2) | ANYTHING,

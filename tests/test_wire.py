@@ -32,6 +32,7 @@ from gate.wire import (
 
 LIMITS = Limits(max_document_chars=100)
 HERE = Origin(file="events.jsonl", line=7)
+SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 SECRET_TEXT = "the words of the document"
 
 
@@ -134,6 +135,18 @@ def test_the_other_fields_of_a_delete_are_ignored() -> None:
         ({"document_id": "a", "text": "abc", "metadata": "m"}, "bad_field", "`metadata`"),
         ({"document_id": "a", "text": "abc", "type": "purge"}, "bad_field", "`type`: unknown; allowed are `check_in`"),
         ({"document_id": "a", "text": "abc", "content_uri": "file:x"}, "bad_field", "both"),
+        (
+            {"document_id": "a", "text": "abc", "content_sha256": SHA256},
+            "bad_field",
+            "`text` and `content_sha256` are both",
+        ),
+        ({"document_id": "a", "content_sha256": SHA256.upper()}, "bad_field", "`content_sha256`"),
+        (
+            {"document_id": "a", "content_sha256": SHA256, "unreadable_reason": "age"},
+            "bad_field",
+            "`unreadable_reason`",
+        ),
+        ({"document_id": "a", "text": "", "unreadable_reason": "binary"}, "bad_field", "send `content_sha256` with it"),
         ({"document_id": "a"}, "no_content", "`text` nor `content_uri`"),
         ({"document_id": "a", "text": None}, "no_content", "`text` nor `content_uri`"),
         ({"document_id": "a", "text": "x" * 101}, "too_large", "limits.max_document_chars"),
@@ -336,6 +349,7 @@ def test_a_verdict_on_the_wire_has_these_fields_and_values() -> None:
         "verdict_id": "v",
         "source": "archive",
         "title": "Report",
+        "unreadable_reason": None,
         "origin": {"file": "events.jsonl", "line": 7},
         "checked_in_at": None,
         "judged_at": "2024-05-06T00:00:00Z",

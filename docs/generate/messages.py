@@ -27,13 +27,18 @@ TITLES = {"check_in": "Check-in", "delete": "Delete", "verdict": "Verdict", "dea
 
 RELATIONS: dict[Relation, tuple[str, str]] = {  # the document ..., and whether it passes
     Relation.NEW: ("is like nothing in the index", "yes"),
-    Relation.EXACT: ("has the text of a known document, apart from case, character width and white space", "no"),
+    Relation.EXACT: (
+        "has the text of a known document, apart from case, character width and white space; or, of files without "
+        "text, the same bytes",
+        "no",
+    ),
     Relation.NEAR: ("shares much of its text with a known document", "no"),
     Relation.CONTAINED: ("is nearly all in a known, longer document that is alike", "no"),
     Relation.CONTAINS: ("holds nearly all of a known, shorter document that is alike", "no"),
     Relation.REVISION: ("is another version of a known document, and like no other document", "yes"),
     Relation.TOO_SHORT: ("has too few features for anything but an exact comparison", "yes"),
     Relation.EMPTY: ("has no text", "yes"),
+    Relation.UNREADABLE: ("is a file from which no text could be read; files with the same bytes are `exact`", "yes"),
 }
 
 DEGRADED: dict[Degraded, str] = {
@@ -63,6 +68,7 @@ REASONS: dict[str, str] = {
     "missing_field": "a field is missing that every message needs",
     "no_content": "neither `text` nor `content_uri` is given",
     "no_text": "a document of a known format holds no text, as scanned pages do",
+    "not_installed": "no library is installed that reads the file; the message says how to install it",
     "not_json_lines": "a file holds no JSON in its first lines, and is rejected as a whole",
     "other_profile": "a verdict that an index is rebuilt from was given under another profile",
     "too_costly": "reading a document takes more CPU, time or memory than its limits allow",
@@ -92,7 +98,8 @@ def page() -> str:
         "A verdict whose list `degraded` is not empty may have missed a match:\n\n",
         table(["reason", "meaning"], ((code(name), text) for name, text in DEGRADED.items())),
         "\n## Reasons of dead letters\n\n",
-        "`reason` of a dead letter, and of what `gate replay` and `gate check` leave out:\n\n",
+        "`reason` of a dead letter, and of what `gate replay` and `gate check` leave out. Some are the "
+        "`unreadable_reason` of a file that was compared by its bytes:\n\n",
         table(["reason", "meaning"], ((code(name), text) for name, text in REASONS.items())),
     ]
     return "".join(parts)

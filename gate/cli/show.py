@@ -16,6 +16,7 @@ from gate.core.method_parameters import Fingerprinted, SimilarityIndex
 from gate.core.passages import Passage
 from gate.core.plan import Plan
 from gate.core.profile import Profile
+from gate.errors import UnreadableReason
 from gate.model import Degraded, Match, Relation, Verdict
 from gate.numbers import counted, number
 
@@ -31,6 +32,7 @@ STYLES: dict[Relation, str] = {
     Relation.REVISION: "cyan",
     Relation.TOO_SHORT: "dim",
     Relation.EMPTY: "dim",
+    Relation.UNREADABLE: "dim",
 }
 
 MEANINGS: dict[Relation, str] = {
@@ -42,6 +44,22 @@ MEANINGS: dict[Relation, str] = {
     Relation.REVISION: "another version of the same document was known; that does not count against it",
     Relation.TOO_SHORT: "it has too few words for anything but an exact comparison, and no equal was known",
     Relation.EMPTY: "it has no text, so there is nothing to compare",
+    Relation.UNREADABLE: "no text could be read from it, and no file with the same bytes was known",
+}
+_SAME_BYTES = "a file with the same bytes was known"
+
+# Why a file has no text, in an explanation.
+UNREADABLE: dict[UnreadableReason, str] = {
+    "no_text": "it holds none, as a scanned page",
+    "binary": "it is of a kind that is not read",
+    "encrypted": "it has a password",
+    "damaged": "it is damaged",
+    "bomb": "it unpacks beyond all bounds",
+    "too_costly": "reading it takes more time or memory than is allowed",
+    "too_large": "it is larger than is read",
+    "bad_encoding": "its encoding is not known",
+    "bad_compression": "its compressed data is damaged",
+    "not_installed": "what reads such files was not installed",
 }
 
 LIMITS_HIT: dict[Degraded, str] = {
@@ -118,7 +136,12 @@ def reasons(verdict: Verdict, profile: Profile) -> list[str]:
     """Why this verdict, in sentences."""
     best = verdict.matches[0] if verdict.matches else None
     what = "a revision" if verdict.relation is Relation.REVISION else verdict.relation.value.replace("_", " ")
-    sentences = [f"It is {what}: {MEANINGS[verdict.relation]}."]
+    meaning = MEANINGS[verdict.relation]
+    if verdict.unreadable_reason is not None and verdict.relation is Relation.EXACT:
+        meaning = _SAME_BYTES
+    sentences = [f"It is {what}: {meaning}."]
+    if verdict.unreadable_reason is not None:
+        sentences.append(f"It was compared by its bytes, as it gave no text: {UNREADABLE[verdict.unreadable_reason]}.")
     if best is not None:
         sentences.append(_measured(best, profile))
     if verdict.similar and verdict.group not in (verdict.document_id, best.document_id if best else None):
@@ -133,7 +156,7 @@ def _compared(verdict: Verdict) -> list[str]:
     """How many others were looked at. Empty and short texts are only ever looked up by their whole content."""
     if verdict.relation is Relation.EXACT:
         return ["Its content itself was known, so nothing else had to be compared."]
-    if verdict.relation in (Relation.EMPTY, Relation.TOO_SHORT):
+    if verdict.relation in (Relation.EMPTY, Relation.TOO_SHORT, Relation.UNREADABLE):
         return []
     if not verdict.candidates:
         return ["No document in the index was near enough to be compared with it."]

@@ -100,7 +100,7 @@ def encode_details(
     if title or source or document.uri or document.metadata:  # most have none of them
         cut = tuple(detail.field for detail in long_details(document, limits))
     size_bytes = document.size_bytes
-    if size_bytes is None and measure:
+    if size_bytes is None and measure and document.content_sha256 is None:
         size_bytes = len(document.text) if document.text.isascii() else len(document.text.encode())
     values: list[Any] = [
         title and title[: limits.max_title_chars],

@@ -17,6 +17,7 @@ from gate.core.method import Measures, Method
 from gate.core.method_parameters import Fingerprinted
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
+from gate.errors import UnreadableReason
 from gate.model import Degraded, Match, Relation
 
 # Measures are stored to four decimal places: what is stored and what is computed again then agree to the last digit.
@@ -35,6 +36,8 @@ class Likeness(msgspec.Struct, frozen=True, gc=False):
 
 
 EXACT = Likeness(distance=0, resemblance=1.0, containment=1.0, relation=Relation.EXACT)
+# Of files without text, nothing is measured.
+SAME_BYTES = Likeness(distance=None, resemblance=None, containment=None, relation=Relation.EXACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +118,24 @@ def judge(
     *,
     empty: bool,
     short: bool,
+    unreadable: UnreadableReason | None = None,
     earlier_versions: bool,
     candidates: int,
     degraded: Collection[Degraded],
     max_matches: int,
 ) -> Answer:
-    """Decide. A document's own other versions never count against it, and nothing counts against an empty text."""
+    """Decide. A document's own other versions never count against it, and nothing counts against an empty text.
+
+    A file without text is as short as a document can be: only what is exactly equal counts."""
     if empty:
         return Answer(Relation.EMPTY, similar=False, candidates=0)
     others = [document for document in earlier if document.document_id != document_id]
     if not others:
-        relation = Relation.REVISION if earlier_versions else Relation.TOO_SHORT if short else Relation.NEW
-        return Answer(relation, similar=False, candidates=candidates, degraded=tuple(sorted(degraded)))
+        of_short = Relation.UNREADABLE if unreadable else Relation.TOO_SHORT
+        relation = Relation.REVISION if earlier_versions else of_short if short else Relation.NEW
+        return Answer(
+            relation, similar=False, candidates=candidates, degraded=tuple(sorted(degraded)), unreadable=unreadable
+        )
     others.sort(key=lambda document: (*best_first(document.likeness), document.ticket))
     if len(others) > max_matches:
         degraded = {*degraded, Degraded.MATCHES_CAPPED}
@@ -137,6 +146,7 @@ def judge(
         group=min(others, key=lambda document: document.ticket).entry,
         hits=tuple(map(_hit, others[:max_matches])),
         degraded=tuple(sorted(degraded)),
+        unreadable=unreadable,
     )
 
 

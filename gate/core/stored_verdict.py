@@ -3,8 +3,8 @@
     [relation, similar, candidates, group, [[entry, relation, distance, resemblance, containment], ...], [reason, ...]]
 
 in MessagePack, with numbers for words and ten-thousandths for measures. The group is 0 for the document itself, -n for
-the n-th hit, and else an entry. Every later version has to read what is stored: words and fields are only ever added,
-at the end.
+the n-th hit, and else an entry. A file without text has one number more: why it has none. Every later version has to
+read what is stored: words and fields are only ever added, at the end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
+from gate.errors import UNREADABLE_REASONS, UnreadableReason
 from gate.model import Degraded, Relation
 
 RELATIONS = (
@@ -24,6 +25,7 @@ RELATIONS = (
     Relation.REVISION,
     Relation.TOO_SHORT,
     Relation.EMPTY,
+    Relation.UNREADABLE,
 )
 REASONS = (
     Degraded.BUCKET_CAPPED,
@@ -58,6 +60,7 @@ class Answer(msgspec.Struct, frozen=True):
     group: int = 0  # the entry of the first of the family; 0: the document itself
     hits: tuple[Hit, ...] = ()
     degraded: tuple[Degraded, ...] = ()
+    unreadable: UnreadableReason | None = None  # why it has no text, and was compared by its bytes
 
 
 class _Hit(msgspec.Struct, frozen=True, array_like=True):
@@ -77,12 +80,16 @@ class _Answer(msgspec.Struct, frozen=True, array_like=True):
     degraded: tuple[int, ...] = ()
 
 
+class _UnreadableAnswer(_Answer, frozen=True, array_like=True):
+    unreadable: int = 0  # from 1
+
+
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Answer)
+_decoder = msgspec.msgpack.Decoder(_UnreadableAnswer)  # reads the others too
 
 
 def encode_answer(answer: Answer) -> bytes:
-    if not answer.hits and not answer.degraded:
+    if not answer.hits and not answer.degraded and not answer.unreadable:
         return _encode_without_hits(answer.relation, answer.similar, answer.candidates, answer.group)
     hits = tuple(
         _Hit(hit.entry, _relation_numbers[hit.relation], hit.distance, _units(hit.resemblance), _units(hit.containment))
@@ -94,7 +101,12 @@ def encode_answer(answer: Answer) -> bytes:
             group = -place
     reasons = tuple(_reason_numbers[reason] for reason in answer.degraded)
     number = _relation_numbers[answer.relation]
-    return _encoder.encode(_Answer(number, answer.similar, answer.candidates, group, hits, reasons))
+    if answer.unreadable is None:
+        return _encoder.encode(_Answer(number, answer.similar, answer.candidates, group, hits, reasons))
+    unreadable = UNREADABLE_REASONS.index(answer.unreadable) + 1
+    return _encoder.encode(
+        _UnreadableAnswer(number, answer.similar, answer.candidates, group, hits, reasons, unreadable)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -116,6 +128,7 @@ def decode_answer(data: bytes) -> Answer:
         group=hits[-stored.group - 1].entry if stored.group < 0 else stored.group,
         hits=hits,
         degraded=tuple(REASONS[number] for number in stored.degraded),
+        unreadable=UNREADABLE_REASONS[stored.unreadable - 1] if stored.unreadable else None,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from gate.cli import show
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.passages import Passage
+from gate.errors import UNREADABLE_REASONS
 from gate.model import Degraded, Match, Relation, Verdict
 
 
@@ -47,6 +48,17 @@ def test_a_reason_names_all_measures_of_the_best_match() -> None:
     ) in report
     assert "It was compared with 3 candidates from the index; 1 was alike." in report
     assert "The first document of its family" not in report
+
+
+def test_a_file_without_text_says_why_and_that_its_bytes_were_compared() -> None:
+    locked = msgspec.structs.replace(verdict(Relation.UNREADABLE), unreadable_reason="encrypted")
+    assert "no text could be read from it" in reasons(locked)
+    assert "It was compared by its bytes, as it gave no text: it has a password." in reasons(locked)
+    same = msgspec.structs.replace(NEAR, relation=Relation.EXACT, distance=None, resemblance=None, containment=None)
+    copy = msgspec.structs.replace(verdict(Relation.EXACT, same), unreadable_reason="binary")
+    assert "It is exact: a file with the same bytes was known." in reasons(copy)
+    assert "The best match is b (version 2)." in reasons(copy)
+    assert show.UNREADABLE.keys() == set(UNREADABLE_REASONS)
 
 
 def test_a_similarity_index_is_not_called_a_resemblance() -> None:

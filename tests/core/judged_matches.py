@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gate.core.judge import DECIMALS, EarlierDocument, Likeness, judge
 from gate.core.stored_verdict import Answer
+from gate.errors import UnreadableReason
 from gate.model import Degraded, Relation
 
 ME = "me"
@@ -23,6 +24,7 @@ def judged(
     *documents: EarlierDocument,
     empty: bool = False,
     short: bool = False,
+    unreadable: UnreadableReason | None = None,
     earlier_versions: bool = False,
     candidates: int = 7,
     degraded: tuple[Degraded, ...] = (),
@@ -33,6 +35,7 @@ def judged(
         documents,
         empty=empty,
         short=short,
+        unreadable=unreadable,
         earlier_versions=earlier_versions,
         candidates=candidates,
         degraded=degraded,

@@ -14,6 +14,7 @@ from gate.core.judge import (
     DECIMALS,
     EXACT,
     NEARLY_ALL,
+    SAME_BYTES,
     EarlierDocument,
     Likeness,
     alike,
@@ -286,6 +287,7 @@ def test_a_profile_with_another_threshold_decides_otherwise_of_the_same_bodies()
         (judged(short=True), Relation.TOO_SHORT),
         (judged(earlier_versions=True), Relation.REVISION),
         (judged(short=True, earlier_versions=True), Relation.REVISION),
+        (judged(short=True, unreadable="binary"), Relation.UNREADABLE),
         (judged(empty=True), Relation.EMPTY),
         (judged(earlier(1, EXACT), empty=True, short=True, earlier_versions=True), Relation.EMPTY),
     ],
@@ -379,3 +381,9 @@ def test_every_reason_is_given_once_in_one_order(reasons: set[Degraded]) -> None
 def test_a_hit_keeps_the_measures_of_its_match() -> None:
     [hit] = judged(earlier(5, Likeness(3, 0.75, 0.5, Relation.CONTAINS))).hits
     assert hit == Hit(5, Relation.CONTAINS, 3, 0.75, 0.5)
+
+
+def test_the_same_bytes_are_an_exact_copy_of_which_nothing_is_measured() -> None:
+    answer = judged(earlier(1, SAME_BYTES), short=True, unreadable="binary")
+    assert (answer.relation, answer.similar, answer.unreadable) == (Relation.EXACT, True, "binary")
+    assert answer.hits == (Hit(1, Relation.EXACT, None, None, None),)

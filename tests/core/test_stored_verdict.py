@@ -7,15 +7,23 @@ from hypothesis import strategies as st
 
 from gate.core.judge import EarlierDocument
 from gate.core.stored_verdict import REASONS, RELATIONS, Answer, Hit, decode_answer, encode_answer
+from gate.errors import UNREADABLE_REASONS, UnreadableReason
 from gate.model import Degraded, Relation
 from tests.core.judged_matches import EARLIER, judged
 
 
-@given(EARLIER, st.integers(1, 5), st.sets(st.sampled_from(list(Degraded))))
+@given(
+    EARLIER,
+    st.integers(1, 5),
+    st.sets(st.sampled_from(list(Degraded))),
+    st.none() | st.sampled_from(UNREADABLE_REASONS),
+)
 def test_a_stored_answer_is_read_back_as_it_was(
-    documents: list[EarlierDocument], cap: int, reasons: set[Degraded]
+    documents: list[EarlierDocument], cap: int, reasons: set[Degraded], unreadable: UnreadableReason | None
 ) -> None:
-    answer = judged(*documents, max_matches=cap, degraded=tuple(reasons))
+    answer = judged(
+        *documents, max_matches=cap, degraded=tuple(reasons), short=unreadable is not None, unreadable=unreadable
+    )
     assert decode_answer(encode_answer(answer)) == answer
 
 
@@ -34,11 +42,15 @@ def test_stored_answers_have_known_bytes() -> None:
     assert encode_answer(near).hex() == "9602c302fe9295cf00000100000000000209cd21d6cd2469950703c0c0c09102"
     elsewhere = Answer(Relation.EXACT, similar=True, candidates=0, group=2**33)
     assert encode_answer(elsewhere).hex() == "9601c300cf00000002000000009090"
+    locked = Answer(Relation.UNREADABLE, similar=False, candidates=0, unreadable="encrypted")
+    assert encode_answer(locked).hex() == "9708c20000909003"
 
 
 def test_every_relation_and_reason_has_its_number() -> None:
     assert sorted(RELATIONS) == sorted(Relation)
     assert sorted(REASONS) == sorted(Degraded)
+    first = ("no_text", "binary", "encrypted", "damaged", "bomb", "too_costly", "too_large", "bad_encoding")
+    assert (*first, "bad_compression", "not_installed") == UNREADABLE_REASONS  # by their places, from 1
 
 
 @given(st.integers(0, 10_000))

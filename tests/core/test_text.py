@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.core import text
-from gate.core.text import LONGEST_FOLD, Texts, content_ids, encoded, fold, folded_lengths, normalise
+from gate.core.text import (
+    LONGEST_FOLD,
+    Texts,
+    content_id_of_bytes,
+    content_ids,
+    encoded,
+    fold,
+    folded_lengths,
+    normalise,
+)
 from gate.errors import BadDocument
 from gate.limits import Limits
 from gate.model import CheckIn
@@ -222,6 +232,16 @@ def test_every_secret_has_content_ids_of_its_own() -> None:
     normal = normalise(["the same text"])
     secrets = [b"", b"a", b"b", b"x" * 64, b"x" * 65, b"x" * 66]
     assert len({content_ids(normal, secret)[0] for secret in secrets}) == len(secrets)
+
+
+def test_files_without_text_have_ids_that_no_text_has() -> None:
+    data = b"the same text"
+    digest = hashlib.sha256(data).digest()
+    ids = [content_id_of_bytes(digest, secret) for secret in (b"", b"a", b"x" * 65)]
+    texts = normalise([data.decode(), digest.hex()])
+    ids += [one for secret in (b"", b"a", b"x" * 65) for one in content_ids(texts, secret)]
+    ids.append(hashlib.blake2b(digest, digest_size=16).digest())  # of a text whose UTF-8 were the digest
+    assert len(set(ids)) == len(ids)
 
 
 def test_no_code_point_becomes_longer_than_the_longest() -> None:

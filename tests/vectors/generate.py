@@ -33,7 +33,7 @@ from gate.core.minhash import signatures
 from gate.core.profile import Profile, Tokenizer
 from gate.core.shingles import features
 from gate.core.simhash import fingerprints
-from gate.core.text import content_ids, encoded, normalise
+from gate.core.text import content_id_of_bytes, content_ids, encoded, normalise
 from gate.core.token_filters import ENGLISH
 
 HERE = Path(__file__).parent
@@ -65,6 +65,9 @@ def contents() -> dict[str, Any]:
     columns = {f"content_id{label}": [one.hex() for one in content_ids(normal, key)] for label, key in SECRETS.items()}
     columns["normal"] = [data.decode() for data in encoded(normal)]
     found: dict[str, Any] = {name: {k: v[i] for k, v in columns.items()} for i, name in enumerate(texts())}
+    nothing = hashlib.sha256(b"").digest()
+    for label, key in SECRETS.items():
+        found[f"(the bytes of an empty file){label}"] = content_id_of_bytes(nothing, key).hex()
     found["(English stop words)"] = hashlib.blake2b(" ".join(ENGLISH).encode(), digest_size=16).hexdigest()
     return found
 

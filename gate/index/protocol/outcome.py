@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from gate.core.judge import EXACT, EarlierDocument, Likeness, judge
+from gate.core.judge import EXACT, SAME_BYTES, EarlierDocument, Likeness, judge
 from gate.core.stored_verdict import Answer
+from gate.errors import UnreadableReason
 from gate.index.protocol.candidates import CandidateSet
 from gate.index.store import EntryRecord, Holder
 from gate.model import Degraded, Relation
@@ -26,6 +27,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     content: bytes
     body: bytes
     empty: bool = False
+    unreadable: UnreadableReason | None = None  # a file without text: the content is that of its bytes, and no body
     degraded: tuple[Degraded, ...] = ()  # what its signature left out
 
 
@@ -46,7 +48,7 @@ def judge_claim(
         return Outcome(NO_CANDIDATES, {}, entered=bool(record.ticket))  # as most are
     earlier: list[tuple[EntryRecord, Likeness]] = []
     if copy:
-        earlier = [(record, EXACT)]
+        earlier = [(record, SAME_BYTES if claim.unreadable else EXACT)]
     elif candidate_set is not None:
         earlier = candidate_set.ticketed_before(record.ticket or None)
     answer = judge(
@@ -54,6 +56,7 @@ def judge_claim(
         [EarlierDocument(other.entry, other.owner.document_id, other.ticket, measured) for other, measured in earlier],
         empty=claim.empty,
         short=not claim.body,
+        unreadable=claim.unreadable,
         earlier_versions=earlier_versions,
         candidates=len(candidate_set.candidates) if candidate_set else 0,
         degraded=candidate_set.degraded.union(claim.degraded) if candidate_set else claim.degraded,
