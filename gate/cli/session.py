@@ -55,7 +55,10 @@ def open_index(settings: Settings) -> Iterator[Gate]:
         try:
             gate = stack.enter_context(open_gate(settings, index=settings.index, create=False))
         except NoIndex as exc:
-            raise NoIndex(f"{exc}; `gate check` and `gate run` make one") from exc
+            raise NoIndex(
+                f"{exc}; `gate check` and `gate run` make one. If it was lost, `gate index rebuild --from-topic "
+                "--recover` fills it again"
+            ) from exc
         yield gate
 
 

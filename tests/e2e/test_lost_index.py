@@ -63,10 +63,14 @@ def recover(gate: GateOnKafka) -> None:
     [line] = re.findall(r"^ *gate (index rebuild .* --recover .*)$", (DEPLOY / "RUNBOOK.md").read_text(), re.MULTILINE)
     words = line.replace("HOST:PORT", gate.brokers).replace("URL", gate.index).split()
     settings = [f"kafka_group={gate.group}", f"kafka_topics={','.join(gate.topics.check_ins)}"]
-    command = [sys.executable, "-m", "gate", *words, *(word for one in settings for word in ("--set", one))]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = run(*words, *(word for one in settings for word in ("--set", one)))
     assert done.returncode == 0, done.stderr
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
+    command = [sys.executable, "-m", "gate", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def passed_copies(gate: GateOnKafka) -> list[str]:
@@ -87,6 +91,7 @@ def test_no_copy_passes_when_redis_comes_back_empty_and_the_next_worker_starts(
     assert "gate_index_lost 1.0" in running.metrics()
     assert running.log.read_text().count('"event": "index.lost"') == 1
     assert "group" in refused(gate, delivery=delivery)
+    assert "gate index rebuild --from-topic --recover" in run("index", "verify", "--index", gate.index).stderr
     with own_redis.client() as client:
         assert not client.keys("gate:*")  # the next worker created nothing
     assert len(gate.all_records(gate.topics.verdicts)) == DOCUMENTS
@@ -110,6 +115,9 @@ def test_no_copy_passes_when_a_master_of_a_cluster_comes_back_empty(
     gate.send(documents("copy"))
     assert "a part of the index is gone" in running.wait_ready(ready=False)["index"]
     assert "a part of the index is gone" in refused(gate, delivery=delivery)
+    verified = run("index", "verify", "--index", gate.index)
+    assert verified.returncode == 1
+    assert re.search(rf"missing_shard: shard \d+ at 127.0.0.1:{own_cluster.servers[emptied].port}", verified.stdout)
     assert len(gate.all_records(gate.topics.verdicts)) == DOCUMENTS
 
     recover(gate)
@@ -129,6 +137,9 @@ def test_an_index_that_was_made_in_the_place_of_the_lost_one_is_refused(
     reason = refused(gate)
     assert "another index" in reason
     assert f"group {gate.group} has worked on" in reason
+    gate.send(documents("copy"))
+    recover(gate)
+    assert not passed_copies(gate)
 
 
 @guarantees

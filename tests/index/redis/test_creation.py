@@ -103,6 +103,17 @@ async def test_a_creation_that_stopped_at_any_step_is_completed_by_the_next_proc
     assert {msgspec.json.decode(one, type=View).identity for one in started} <= {view.identity}
 
 
+async def test_a_creation_that_goes_on_is_not_completed_where_none_is_wanted(index: OneIndex) -> None:
+    """The mark of a creation may also be what a failover went back to."""
+    view = await index.open()
+    marked = msgspec.structs.replace(view, creating=True).encode()
+    await index.client.set(index.keys[0], marked)
+    with pytest.raises(IndexLost, match="is being created"):
+        await index.open(create=False)
+    assert await index.client.get(index.keys[0]) == marked
+    assert await index.open() == view
+
+
 @pytest.mark.parametrize("lost", [[0], [7], [0, 3, 15], list(range(1, 16)), list(range(15))], ids=str)
 async def test_shards_that_are_gone_are_named_and_not_created_again(index: OneIndex, lost: list[int]) -> None:
     await index.open()
