@@ -3,13 +3,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test quick check bench faults docs schemas boards reference outputs requirements hooks dist clean \
+.PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs requirements hooks dist clean \
   servers kafka
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST_ARGS ?= -n 2
+SOAK_ARGS ?=
 # Install Debian packages, as root or through sudo.
 apt = { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
   $$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends $(1); }
@@ -44,6 +45,9 @@ bench: .venv/.bench ## measure against the peers
 faults: .venv/.dev servers kafka ## the stream under faults, and hostile events: a quarter of an hour
 	$(BIN)/python -m load.faults
 	$(BIN)/python -m load.hostile
+
+soak: .venv/.dev servers kafka ## memory, files and connections of a worker at half load: half an hour, into soak/
+	$(BIN)/python -m load.soak $(SOAK_ARGS)
 
 docs: .venv/.dev ## the site of the documentation, into site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

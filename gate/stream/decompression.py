@@ -63,6 +63,7 @@ def install_limit(max_bytes: int) -> None:
         for codec, decode in limited.items():
             setattr(module, f"{codec}_decode", decode)
     fetcher.PartitionRecords = BoundedRecords
+    fetcher.FetchResult = ReleasedResult
     fetcher.MemoryRecords = FetchedBatches
 
 
@@ -145,6 +146,21 @@ class FetchedBatches:
         self.raw = memoryview(self._data)[start : self._next]
         self.last = self._records.next_batch()
         return self.last
+
+
+class ReleasedResult(fetcher.FetchResult):  # type: ignore[misc]  # the library has no types
+    """A fetch of one partition that frees its records when it is dropped before they were read.
+
+    They refer to an iterator that refers to them. As a cycle they would stay until a full garbage collection, of which
+    a worker has few, with megabytes of records each.
+    """
+
+    def __init__(self, *arguments: Any, partition_records: Any, **options: Any) -> None:
+        self._released = partition_records
+        super().__init__(*arguments, partition_records=partition_records, **options)
+
+    def __del__(self) -> None:
+        self._released._records_iterator = None
 
 
 class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # the library has no types

@@ -44,6 +44,7 @@ T = TypeVar("T")
 
 POLL_SECONDS = 0.5
 LAG_SECONDS = 1.0
+NO_PARTITION = TopicPartition("", -1)
 UNJUDGED_BATCHES = 1  # that wait to be judged: with more, each would be cut sooner, be smaller, and wait longer
 
 
@@ -272,10 +273,10 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
                 await self._unjudged.acquire()
                 await self._polled.put(self._tracker.start_batch(piece, epochs))
 
-    async def _poll_records(self, seconds: float) -> PolledRecords:
-        """What the broker has; nothing where it does not answer."""
+    async def _poll_records(self, seconds: float, *partitions: TopicPartition) -> PolledRecords:
+        """What the broker has, of these partitions or all; nothing where it does not answer."""
         try:
-            return await self._poll_or_recover(seconds)
+            return await self._poll_or_recover(seconds, *partitions)
         except GateError:
             raise
         except Exception as exc:
@@ -285,10 +286,10 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
             await asyncio.sleep(POLL_SECONDS)
             return {}
 
-    async def _poll_or_recover(self, seconds: float) -> PolledRecords:
+    async def _poll_or_recover(self, seconds: float, *partitions: TopicPartition) -> PolledRecords:
         try:
             polled: PolledRecords = await self._consumer.getmany(
-                timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
+                *partitions, timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
             )
         except NO_POSITION as exc:
             await self.positions.recover(exc)
@@ -305,16 +306,9 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         return False
 
     async def _stay_in_group(self) -> None:
-        """Poll for nothing: a member that does not poll while it has no room for more would be removed."""
-        paused = set(self._consumer.paused())
-        reading = [partition for partition in self._consumer.assignment() if partition not in paused]
-        self._consumer.pause(*reading)
-        try:
-            await self._poll_records(0)
-        finally:
-            assigned = self._consumer.assignment()
-            resumable = {state.partition for state in self._tracker.assigned() if not state.paused}
-            self._consumer.resume(*(one for one in reading if one in assigned and one in resumable))
+        """Poll for nothing: a member that does not poll while it has no room for more would be removed. No partition is
+        paused for it, since the library throws away what it has fetched for a paused one."""
+        await self._poll_records(0, NO_PARTITION)
 
     # 3 Prepare
 

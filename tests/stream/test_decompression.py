@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,10 +35,10 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(autouse=True)
 def restore_library() -> Iterator[None]:
-    original = fetcher.PartitionRecords, fetcher.MemoryRecords
+    original = fetcher.PartitionRecords, fetcher.MemoryRecords, fetcher.FetchResult
     yield
     decompression.install_limit(2**30)
-    fetcher.PartitionRecords, fetcher.MemoryRecords = original
+    fetcher.PartitionRecords, fetcher.MemoryRecords, fetcher.FetchResult = original
 
 
 def batch(codec: str, base: int, *values: bytes) -> bytes:
@@ -56,6 +58,25 @@ def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
         TopicPartition("t", 0), FetchedBatches(b"".join(batches)), None, fetch_offset, None, None, True, 1
     )
     return list(made)
+
+
+@pytest.mark.parametrize("read", [0, 1])
+def test_fetched_records_that_are_dropped_unread_are_freed_without_a_garbage_collection(read: int) -> None:
+    decompression.install_limit(LIMIT)
+    partition = TopicPartition("t", 0)
+    made = fetcher.PartitionRecords(
+        partition, FetchedBatches(batch("none", 0, b"a", b"b")), None, 0, None, None, True, 1
+    )
+    for _ in range(read):
+        next(made)
+    freed = weakref.ref(made)
+    result = fetcher.FetchResult(partition, assignment=None, partition_records=made, backoff=0)
+    gc.disable()
+    try:
+        del made, result
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("codec", ENCODERS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiokafka.admin import NewTopic
@@ -11,7 +13,9 @@ from gate.api import Gate
 from gate.errors import ConfigError, Unavailable
 from gate.model import Verdict
 from gate.pipeline import SignedBatch
+from gate.stream.decompression import BoundedRecords
 from gate.stream.settings import DeliveryGuarantee, KafkaSettings
+from gate.stream.worker import POLL_SECONDS
 from tests.stream.flaky_gate import FlakyGate
 from tests.stream.worker_harness import WorkerHarness, check_in, committed, verdicts, worker_topics
 from tests.support.brokers import KafkaServer, TopicFactory, create_topic
@@ -48,6 +52,36 @@ async def test_a_batch_is_judged_again_until_the_index_is_available(settings: Ka
     assert gate.calls - gate.checked_in == 3
     assert "index" not in harness.readiness.reasons()
     assert await committed(settings) == 3
+
+
+class SlowGate(Gate):
+    """Its first batch takes several polls."""
+
+    is_first = True
+
+    def check_in_signed(self, signed: SignedBatch) -> list[Verdict]:
+        if self.is_first:
+            self.is_first = False
+            time.sleep(6 * POLL_SECONDS)
+        return super().check_in_signed(signed)
+
+
+async def test_records_are_fetched_once_however_long_the_index_takes(
+    settings: KafkaSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[int] = []
+    original = BoundedRecords.__init__
+
+    def counted(self: BoundedRecords, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        if self._tp.topic == settings.topics.check_ins[0]:
+            fetched.append(self.next_fetch_offset)
+
+    monkeypatch.setattr(BoundedRecords, "__init__", counted)
+    await check_in(settings, *"abcdefghijkl")
+    async with WorkerHarness(settings, SlowGate).running():
+        assert len(await verdicts(settings, 12)) == 12
+    assert fetched == [0]
 
 
 class BrokenGate(Gate):

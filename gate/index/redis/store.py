@@ -44,6 +44,7 @@ from gate.index.redis.layout import (
     sized,
 )
 from gate.index.redis.packing import Widths, entries_by_shard, repeats, rows_by_shard
+from gate.index.redis.record_cache import CachedRecord, RecordCache
 from gate.index.redis.replication import ReplicaBarrier
 from gate.index.redis.scan import RedisScan
 from gate.index.redis.shards import Shards
@@ -71,9 +72,6 @@ SAVE_ANSWERS, DELETE_RECORDS = load_script("save_answers"), load_script("delete_
 
 LOGGED_APPENDS = 64  # of one shard, for tail reads: more than racing processes append between two reads of a batch
 WINDOW_CHECK_SECONDS = 60.0  # between two checks of the age of a generation; windows are hours and days
-CACHED_RECORDS = 16_384  # some 10 MB; a template has thousands that are candidates again and again
-
-CachedRecord = tuple[EntryRecord, bytes]  # with its bytes from the body on
 
 
 class RedisStore:
@@ -96,8 +94,7 @@ class RedisStore:
         self._reader = BucketReader(self.shards, self.widths, max_bucket)
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet
-        self._cache: dict[int, CachedRecord] = {}  # by entry
-        self._older_cache: dict[int, CachedRecord] = {}
+        self._cache = RecordCache()
         self._window_seconds = window_seconds
         self._barrier = barrier
         self._clock = clock
@@ -157,7 +154,7 @@ class RedisStore:
         for i, reply in enumerate(replies):
             if not reply:
                 self._unappended.add(records[i].entry)
-                self._cache_record(records[i], tails[i])
+                self._cache.add(records[i], tails[i])
                 continue
             records[i] = self.decode(reply)
             if new[i].share and _may_join(records[i], new[i].document_id):
@@ -211,7 +208,7 @@ class RedisStore:
         records: list[EntryRecord | None] = []
         unknown: dict[int, int] = {}
         for i, (registration, reply) in enumerate(zip(registrations, replies, strict=True)):
-            cached = self._cached(registration.entry) if reply else None
+            cached = self._cache.get(registration.entry) if reply else None
             if reply and cached is None:
                 unknown[i] = registration.entry
             records.append(None if cached is None else _registered(cached, registration, reply))
@@ -247,18 +244,10 @@ class RedisStore:
     def decode(self, reply: Sequence[bytes]) -> EntryRecord:
         """The record in a reply of generation, field and value; it is cached."""
         _, field, value = reply
-        record = _unchanged(self._cached(entry_of(field, value)), value) or decode_record(field, value)
+        record = _unchanged(self._cache.get(entry_of(field, value)), value) or decode_record(field, value)
         self._highest_ticket = max(self._highest_ticket, record.ticket)
-        self._cache_record(record, value[FIXED_BYTES:])
+        self._cache.add(record, value[FIXED_BYTES:])
         return record
-
-    def _cached(self, entry: int) -> CachedRecord | None:
-        return self._cache.get(entry) or self._older_cache.get(entry)
-
-    def _cache_record(self, record: EntryRecord, tail: bytes) -> None:
-        self._cache[record.entry] = (record, tail)
-        if len(self._cache) > CACHED_RECORDS:
-            self._cache, self._older_cache = {}, self._cache
 
     # Answers and documents.
 
