@@ -1,4 +1,5 @@
-"""The documents that describe messages and topics to others: a JSON Schema of each message, and an AsyncAPI document.
+"""The documents that describe messages, topics and the service to others: a JSON Schema of each message, an AsyncAPI
+document, and the OpenAPI document of the service (`gate.http.openapi`).
 
 They are made from the code: fields, bounds and descriptions from `gate.model` and `gate.wire`, topics and headers from
 `gate.stream`. The schemas of incoming messages accept what the gate judges: what `decode_event` accepts, but for a
@@ -20,6 +21,7 @@ from typing import Any
 import msgspec
 
 from gate.config.stream import TOPICS
+from gate.http.openapi import OPENAPI, openapi
 from gate.stream.records import CLOUD_EVENT_HEADERS, ORIGINAL_PREFIX, TRACE_HEADERS
 from gate.stream.settings import KafkaSettings
 from gate.wire import SCHEMA_VERSION, CheckInEvent, DeadLetter, DeleteEvent, Origin, VerdictEvent
@@ -124,8 +126,8 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def documents() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas and the AsyncAPI document, by file name."""
-    return {**schemas(), f"{ASYNCAPI}.json": asyncapi()}
+    """The JSON Schemas, the AsyncAPI and the OpenAPI document, by file name."""
+    return {**schemas(), f"{ASYNCAPI}.json": asyncapi(), f"{OPENAPI}.json": openapi()}
 
 
 def _schema(name: str, title: str, message: Any) -> dict[str, Any]:

@@ -374,17 +374,23 @@ def _check_content(event: CheckInEvent, origin: Origin | None) -> None:
 
 def _check_metadata(metadata: msgspec.Raw, raw: bytes, origin: Origin | None) -> None:
     """Refuse metadata that is no object, or not UTF-8: it is JSON otherwise, or the message were not decoded."""
-    view = memoryview(metadata)
-    if bytes(view[:4]) != b"null" and bytes(view[:1]) != b"{":
+    if not is_object_or_null(metadata):
         raise _bad("bad_field", "field `metadata`: expected object | null", origin)
     if raw.isascii():
         return
+    view = memoryview(metadata)
     utf8 = codecs.getincrementaldecoder("utf-8")()
     try:
         for at in range(0, view.nbytes, _UTF8_PIECE_BYTES):
             utf8.decode(view[at : at + _UTF8_PIECE_BYTES])
     except UnicodeDecodeError as exc:
         raise _unreadable(raw, exc, origin) from exc
+
+
+def is_object_or_null(value: msgspec.Raw) -> bool:
+    """Whether JSON that was not decoded is what `metadata` may be."""
+    view = memoryview(value)
+    return bytes(view[:1]) == b"{" or bytes(view[:4]) == b"null"
 
 
 def too_large(field: str, limits: Limits) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import os
-import signal
 import sys
 from functools import partial
 
@@ -16,6 +13,7 @@ from gate.errors import ConfigError
 from gate.index.redis.url import is_redis_url
 from gate.metrics import WorkerMetrics
 from gate.pipeline import Signer
+from gate.stop_signals import stop_on_signals
 from gate.stream.group_index import GroupIndex, OpenedIndex
 from gate.stream.membership import InstanceId
 from gate.stream.processor import BatchProcessor
@@ -50,11 +48,7 @@ async def work(settings: Settings, context: WorkerContext) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()  # what was imported stays
     gc.set_threshold(*COLLECT_AFTER)
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell sets SIGINT for a command in the background
-            asyncio.get_running_loop().add_signal_handler(number, _stop, stop, number)
-
+    stop = stop_on_signals()
     index = GroupIndex(partial(_open_index, settings, context.metrics), group=settings.kafka.group)
     processor = BatchProcessor(
         Signer(
@@ -100,9 +94,3 @@ def _open_index(settings: Settings, metrics: WorkerMetrics, *, create: bool) -> 
     except BaseException:
         gate.close()
         raise
-
-
-def _stop(stop: asyncio.Event, number: int) -> None:
-    if stop.is_set():
-        os._exit(128 + number)
-    stop.set()

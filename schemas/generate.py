@@ -1,4 +1,5 @@
-"""Write the JSON Schemas and the AsyncAPI document: `make schemas`. A test fails when they differ from the code."""
+"""Write the JSON Schemas, the AsyncAPI and the OpenAPI document: `make schemas`. A test fails when they differ from the
+code."""
 
 from __future__ import annotations
 

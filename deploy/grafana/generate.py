@@ -324,6 +324,53 @@ INDEX = Dashboard(
     ],
 )
 
+HTTP = "gate_http_request_duration_seconds"
+ANSWERS = "gate_http_requests_total"
+
+SERVICE = Dashboard(
+    "gate-service",
+    "Gate: HTTP service",
+    [
+        (
+            "Requests",
+            [
+                Panel(
+                    "Requests by operation",
+                    "cps",
+                    [(rate(ANSWERS, "operation"), "{{operation}}")],
+                    "Requests answered per second.",
+                    stacked=True,
+                ),
+                Panel("Request duration", "s", quantiles(HTTP), "From the head of a request to its answer."),
+                Panel(
+                    "Mean request duration by operation",
+                    "s",
+                    [(mean(HTTP, "operation"), "{{operation}}")],
+                    "Of all answers.",
+                ),
+                Panel(
+                    "Refused requests by status",
+                    "cps",
+                    [(rate(ANSWERS, "status", '{status=~"4..|5.."}'), "{{status}}")],
+                    "429 and 503: limits and outages. Other 4xx: requests that are wrong, or may not do this.",
+                ),
+                Panel(
+                    "Requests in progress",
+                    "short",
+                    [("sum(gate_http_requests_in_progress)", "in progress")],
+                    "Requests that are not answered yet (api_max_requests).",
+                ),
+                Panel(
+                    "Bytes in progress",
+                    "bytes",
+                    [("sum(gate_http_pending_bytes)", "bodies")],
+                    "Of the bodies of requests that are not answered yet (api_max_pending_bytes).",
+                ),
+            ],
+        ),
+    ],
+)
+
 WORKERS = Dashboard(
     "gate-workers",
     "Gate: workers",
@@ -433,7 +480,7 @@ WORKERS = Dashboard(
     ],
 )
 
-DASHBOARDS = (OVERVIEW, INDEX, WORKERS)
+DASHBOARDS = (OVERVIEW, INDEX, SERVICE, WORKERS)
 
 
 def render(dashboard: Dashboard) -> dict[str, Any]:

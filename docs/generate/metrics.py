@@ -10,6 +10,8 @@ from prometheus_client import CollectorRegistry, Metric
 
 from docs.generate.markdown import GENERATED, code, table
 from gate import metrics
+from gate.http import service_metrics
+from gate.http.service_metrics import ServiceMetrics
 from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 
 HEAD = f"""\
@@ -17,7 +19,8 @@ HEAD = f"""\
 
 {GENERATED}\
 `gate run --kafka ... --http-port PORT` serves `/metrics`, `/healthz` and `/readyz` on that port; with `--workers N` one
-port serves the metrics of all workers together. No metric and no log line holds a document's text.
+port serves the metrics of all workers together. `gate serve` serves them on the port of the service. No metric and no
+log line holds a document's text.
 
 The match rate:
 
@@ -74,7 +77,7 @@ def page() -> str:
 
 def _metrics() -> list[tuple[str, str, str, str]]:
     registry = CollectorRegistry()
-    groups: list[object] = [WorkerMetrics(registry), SupervisorMetrics(registry, workers=1)]
+    groups: list[object] = [WorkerMetrics(registry), SupervisorMetrics(registry, workers=1), ServiceMetrics(registry)]
     processes = WorkerProcessCollector(dict)
     found: list[tuple[Metric, tuple[str, ...]]] = []
     for group in groups:
@@ -95,9 +98,10 @@ def _metrics() -> list[tuple[str, str, str, str]]:
 
 
 def log_events() -> list[LogEvent]:
-    """Every log event, read from the calls in the one module that logs."""
+    """Every log event, read from the calls in the modules that log."""
     events = []
-    for node in ast.walk(ast.parse(Path(metrics.__file__).read_text(encoding="utf-8"))):
+    sources = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in (metrics, service_metrics)]
+    for node in [node for source in sources for node in ast.walk(ast.parse(source))]:
         if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("self._log.")):
             continue
         levels, names = [ast.unparse(node.func).rpartition(".")[2]], node.args[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import command_line, messages, metrics, profiles, settings
+from docs.generate import command_line, messages, metrics, profiles, service, settings
 
 FOLDER = Path(__file__).parents[1] / "reference"
 
@@ -15,4 +15,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "profiles.md": profiles.page,
     "messages.md": messages.page,
     "metrics.md": metrics.page,
+    "http.md": service.page,
 }

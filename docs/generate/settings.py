@@ -56,6 +56,8 @@ def _section(key: str) -> str:
         return "Redis"
     if key.startswith("kafka_"):
         return "Kafka"
+    if key.startswith("api_"):
+        return "HTTP service"
     return "Workers" if key in WORKER or key in SERVER else "Index, profile and files"
 
 

@@ -14,6 +14,8 @@ from gate.cli.groups import HELP_WIDTH, MainGroup
 
 COMMANDS = {
     "run": ("gate.cli.commands.events", "Judge a stream of events, from files or Kafka."),
+    "serve": ("gate.cli.commands.service", "Serve the gate over HTTP."),
+    "token": ("gate.cli.commands.service", "Make a token for the HTTP service."),
     "replay": ("gate.cli.commands.events", "Send an archive through the gate."),
     "check": ("gate.cli.commands.documents", "Check text files in, and show the verdict on each."),
     "compare": ("gate.cli.commands.documents", "Compare two text files: how alike they are, and where."),

@@ -65,6 +65,21 @@ DESCRIPTIONS: dict[str, str] = {
     "http_host": "The address on which health and metrics are served.",
     "http_port": "The port on which /healthz, /readyz and /metrics are served.",
     "http_max_connections": "How many connections to that port are open at once; a further one closes the oldest.",
+    "api_host": "The address on which the HTTP service listens.",
+    "api_port": "The port on which it listens; `gate serve` takes 8400 unless it is set.",
+    "api_allowed_hosts": "Further names that clients may call the service by, separated by commas.",
+    "api_tokens_file": "The tokens that the service accepts; needed unless only this machine can connect.",
+    "api_cert_file": "The certificate of the service, for TLS.",
+    "api_key_file": "The key of its certificate, where that is in another file.",
+    "api_max_body_bytes": "The size of the largest body of a request.",
+    "api_max_documents": "How many documents one request may check in.",
+    "api_max_compare_chars": "The length of two texts that are compared, together.",
+    "api_max_requests": "How many requests are in progress at once.",
+    "api_max_client_requests": "How many of them may be of one token, or of one address where there is none.",
+    "api_max_pending_bytes": "The size of the bodies of all requests in progress.",
+    "api_max_connections": "How many connections are open at once; a further one closes one that is idle.",
+    "api_receive_seconds": "How long the body of a request may take to arrive.",
+    "api_answer_seconds": "How long a request may take to be answered.",
     "log_level": "The lowest level of log events that are written.",
     "log_format": "The format of log events; auto is console on a terminal, and JSON lines elsewhere.",
     "limits.max_document_chars": "The length of the longest document; a longer one is refused.",
@@ -90,6 +105,10 @@ _UNSET = {
     "redis_window_days": "for good",
     "kafka_ca_file": "the system's",
     "http_port": "not served",
+    "api_port": "8400",
+    "api_allowed_hosts": "none on a loopback address; elsewhere any name will do",
+    "api_tokens_file": "no token is needed, on a loopback address only",
+    "api_cert_file": "no TLS",
 }
 
 # The settings that have an option of their own; `--set KEY=VALUE` takes any.
@@ -134,7 +153,7 @@ def describe_settings() -> list[SettingRow]:
 
 
 def _type_of(key: str) -> str:
-    from gate.config import index, settings, stream
+    from gate.config import index, service, settings, stream
     from gate.config.sources import describe_type
 
     kinds: dict[str, Any] = {
@@ -143,12 +162,15 @@ def _type_of(key: str) -> str:
         **stream.KAFKA,
         **stream.WORKER,
         **stream.SERVER,
+        **service.SERVICE,
         **{name: field.type for name, field in settings.LIMITS.items()},
     }
-    if key in kinds:
+    if key in kinds and key != "api_allowed_hosts":
         return describe_type(kinds[key]).removeprefix("give a ").removeprefix("give ").removeprefix("choose one of ")
     if key in settings.SECRETS:
         return "secret"
+    if key == "api_allowed_hosts":
+        return "host names"
     if key in stream.TOPICS:
         return "topic names" if key == "kafka_topics" else "topic name"
     return {"profile": "name, file or table", "index": "path or URL", "content_root": "folder"}.get(key, "file")

@@ -19,10 +19,12 @@ from msgspec import structs
 
 from gate.config.index import MEMORY, OWN, REDIS, effective_index_values, load_index_settings
 from gate.config.profiles import find_profile
+from gate.config.service import SERVICE, SERVICE_FILES, effective_service_values, load_service_settings
 from gate.config.sources import Layer, Setting, convert_setting, quote, read_bytes, read_toml, suggest
 from gate.config.stream import KAFKA_FILES, STREAM, effective_stream_values, load_stream_settings
 from gate.core.profile import Profile
 from gate.errors import ConfigError
+from gate.http.settings import ServiceSettings
 from gate.index.redis.url import RedisSettings, is_redis_url
 from gate.limits import Limits
 from gate.stream.settings import KafkaSettings, ServerSettings, WorkerSettings
@@ -42,10 +44,11 @@ PATHS = (
     "stop_words_file",
     "redis_ca_file",
     *KAFKA_FILES,
+    *SERVICE_FILES,
     *FILES,
 )
 LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
-KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *LIMITS)
+KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *SERVICE, *LIMITS)
 FLAGS = {"kafka_brokers": "--kafka"}  # flags whose name is not that of the setting
 
 # Kubernetes sets these in every container beside a Service called "gate", so they are not misspelled settings.
@@ -87,6 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     kafka: KafkaSettings | None = None  # None: no brokers were named
     worker: WorkerSettings = WorkerSettings()
     server: ServerSettings = ServerSettings()
+    service: ServiceSettings = ServiceSettings()
 
 
 class EffectiveSetting(NamedTuple):
@@ -120,6 +124,7 @@ def load_settings(
         problems.append(f"secret ({source}): has {size} bytes; at most {MAX_SECRET_BYTES} are used")
     index = load_index_settings(raw, paths, {name: secrets[name].value for name in REDIS_SECRETS}, problems)
     stream = load_stream_settings(raw, paths, {name: secrets[name].value for name in KAFKA_SECRETS}, problems)
+    service = load_service_settings(raw, paths, problems)
     profile = find_profile(raw, paths, problems)
     root = paths.get("content_root")
     if root is not None and not root.is_dir():
@@ -139,6 +144,7 @@ def load_settings(
         kafka=stream.kafka if "kafka_brokers" in raw else None,
         worker=stream.worker,
         server=stream.server,
+        service=service,
     )
     return settings, _effective(settings, effective_stream_values(stream), raw, paths, secrets)
 
@@ -154,7 +160,7 @@ def _effective(
     values |= {key: None if (path := paths.get(key)) is None else str(path) for key in PATHS}
     values["index"] = settings.index
     values |= {key: getattr(settings, key) for key in OWN}
-    values |= {**effective_index_values(settings.redis), **stream}
+    values |= {**effective_index_values(settings.redis), **stream, **effective_service_values(settings.service)}
     if settings.kafka is None:
         values["kafka_brokers"] = None
     values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
@@ -230,7 +236,7 @@ def _flag_layer(flags: Mapping[str, object], problems: list[str]) -> dict[str, S
         if key not in KEYS:
             problems.append(f"--set {key}: unknown; {suggest(key, KEYS)}")
             continue
-        is_set = key in LIMITS or key in STREAM or key in OWN or key.startswith(("redis_", "kafka_"))
+        is_set = key in LIMITS or key in STREAM or key in OWN or key.startswith(("redis_", "kafka_", "api_"))
         flag = FLAGS.get(key) or (f"--set {key}" if is_set else "--" + key.replace("_", "-"))
         raw[key] = Setting(value, flag, Layer.FLAG, Path())
     return raw

@@ -46,7 +46,7 @@ def test_every_setting_has_an_origin() -> None:
     _, origins = load_settings({}, {})
     limits = {f"limits.{name}" for name in Limits.__struct_fields__}
     paths = {"index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file"}
-    others = {name for name in origins if name not in STREAM and not name.startswith(("redis_", "kafka_"))}
+    others = {name for name in origins if name not in STREAM and not name.startswith(("redis_", "kafka_", "api_"))}
     assert others == {"profile", "secret", "keep_details"} | paths | limits
 
 
@@ -113,7 +113,7 @@ def test_every_problem_is_reported_at_once() -> None:
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("qqqqq = 1", "qqqqq (gate.toml): unknown; known are batch_bytes, content_root, dead_letters, "),
+        ("qqqqq = 1", "qqqqq (gate.toml): unknown; known are api_allowed_hosts, api_answer_seconds, "),
         ("index = 5", "index (gate.toml): 5 is not allowed; give the path of a file"),
         ('index = ""', "index (gate.toml): '' is not allowed; give the path of a file"),
         ("limits = 5", "limits (gate.toml): unknown; "),

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from deploy.grafana import generate
+from gate.http.service_metrics import ServiceMetrics
 from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 from tests.deploy.deploy_files import DASHBOARDS, DEPLOY, panel_expressions, read_dashboard, read_yaml, rules
 
@@ -21,6 +22,7 @@ def known_metrics() -> dict[str, str]:
     registry = CollectorRegistry()
     WorkerMetrics(registry)
     SupervisorMetrics(registry, workers=2)
+    ServiceMetrics(registry)
     registry.register(WorkerProcessCollector(dict))
     return {metric.name + ("_total" if metric.type == "counter" else ""): metric.type for metric in registry.collect()}
 

@@ -2,8 +2,9 @@
 
 In a ```console block `$ ` begins a command, `> ` continues it, and the rest is its output. A shell runs the commands of
 all blocks of a page, one after another, in one folder, which is empty at first. A command that ends with ` &` runs in
-the background until the page ends. `localhost:9092` is a Kafka broker and `localhost:6379` a Redis server; each is
-started for a page whose commands name it. A block that cannot be run has the reason in a comment before it:
+the background until the page ends. `localhost:9092` is a Kafka broker, `localhost:6379` a Redis server, and
+`localhost:8400` a `gate serve --demo`; each is started for a page whose commands name it. A block that cannot be run
+has the reason in a comment before it:
 
     <!-- not run: it takes an hour -->
 
@@ -25,9 +26,10 @@ from pathlib import Path
 
 from tests.docs.pages import PAGES, ROOT, Block, blocks, with_blocks_replaced
 from tests.support.brokers import kafka_server
+from tests.support.gate_service import service_process
 from tests.support.servers import redis_server
 
-KAFKA, REDIS = "localhost:9092", "localhost:6379"
+KAFKA, REDIS, SERVICE = "localhost:9092", "localhost:6379", "localhost:8400"
 
 _COMMAND = re.compile(r"^\$ (?P<command>.*(?:\n> .*)*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 _STOP_SECONDS = 60
@@ -41,7 +43,7 @@ def commands(block: Block) -> Iterator[str]:
 
 def servers_needed(text: str) -> set[str]:
     shown = [command for block in blocks(text, "console") if block.reason is None for command in commands(block)]
-    return {address for address in (KAFKA, REDIS) if any(address in command for command in shown)}
+    return {address for address in (KAFKA, REDIS, SERVICE) if any(address in command for command in shown)}
 
 
 def with_current_outputs(text: str) -> str:
@@ -53,6 +55,10 @@ def with_current_outputs(text: str) -> str:
             addresses[KAFKA] = stack.enter_context(kafka_server()).brokers
         if REDIS in needed:
             addresses[REDIS] = f"127.0.0.1:{stack.enter_context(redis_server()).port}"
+        if SERVICE in needed:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            service = stack.enter_context(service_process(folder / "log", "--demo"))
+            addresses[SERVICE] = service.url.removeprefix("http://")
         shell = stack.enter_context(_shell(addresses))
         return with_blocks_replaced(text, "console", shell.run)
 

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from gate.cli import main
 from gate.config.reference import DESCRIPTIONS
+from gate.http.service_metrics import ServiceMetrics
 from gate.metrics import SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 from tests.docs.pages import PAGES, ROOT, name_of
 
@@ -40,6 +41,7 @@ def metric_names() -> set[str]:
     registry = CollectorRegistry()
     WorkerMetrics(registry)
     SupervisorMetrics(registry, workers=1)
+    ServiceMetrics(registry)
     registry.register(WorkerProcessCollector(dict))
     names = set[str]()
     for metric in registry.collect():
@@ -57,7 +59,7 @@ def test_the_metrics_that_a_page_names_are_there(page: Path) -> None:
 def test_the_settings_that_a_page_names_are_there(page: Path) -> None:
     variables = {f"GATE_{key.replace('.', '_').upper()}" for key in DESCRIPTIONS}
     assert set(re.findall(r"\bGATE_[A-Z_]+[A-Z]\b", read(page))) - NOT_SETTINGS - variables == set()
-    keys = re.findall(r"`((?:limits\.|redis_|kafka_)[a-z_]+[a-z])\b", read(page))
+    keys = re.findall(r"`((?:limits\.|redis_|kafka_|api_)[a-z_]+[a-z])\b", read(page))
     assert set(keys) - set(DESCRIPTIONS) == set()
 
 

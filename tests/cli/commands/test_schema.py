@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from gate.cli.commands.schema import NAMES
+from gate.http.openapi import OPENAPI
 from gate.schemas import ASYNCAPI, MESSAGES
 from tests.cli.command import done, gate
 
 
-def test_every_message_and_the_asyncapi_document_have_a_name() -> None:
-    assert list(NAMES) == [*MESSAGES, ASYNCAPI]
+def test_every_message_and_the_documents_of_topics_and_service_have_a_name() -> None:
+    assert list(NAMES) == [*MESSAGES, ASYNCAPI, OPENAPI]
 
 
 def test_the_list_says_in_one_column_what_each_describes() -> None:

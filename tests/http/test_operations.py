@@ -1,0 +1,30 @@
+"""The table of operations: one method of the service for each, and paths as they should be."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from gate.http.operations import OPERATIONS, Operation
+from gate.http.service import Service
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_an_operation_is_a_method_of_the_service(operation: Operation) -> None:
+    assert inspect.iscoroutinefunction(getattr(Service, operation.name))
+    assert operation.summary.endswith(".")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_what_changes_the_index_needs_another_scope_than_reading(operation: Operation) -> None:
+    changes = operation.name == "check_in" or operation.method == "DELETE"
+    assert (operation.scope in ("write", "delete")) == changes
+
+
+def test_an_operation_without_a_token_tells_nothing_about_documents() -> None:
+    assert {one.name for one in OPERATIONS if one.scope is None} == {"healthz", "readyz", "openapi"}
+
+
+def test_only_a_post_has_a_body() -> None:
+    assert {one.name for one in OPERATIONS if (one.body is not None) != (one.method == "POST")} == set()
