@@ -27,6 +27,7 @@ class RequestHeaders(NamedTuple):
     content_type: str = ""
     content_length: str = ""
     accept: str = ""
+    if_none_match: str = ""
 
 
 _NAMES = {name.replace("_", "-").encode(): name for name in RequestHeaders._fields}

@@ -3,6 +3,7 @@
 host, origin ──▶ path, method ──▶ token ──▶ room ──▶ body ──▶ operation ──▶ answer
   421, 403        404, 405      401, 403  429, 503  408, 413,  4xx, 503
                                                     415, 422
+The files of the page are no operations: they hold nothing of documents, and need no token.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from gate.http.access import AccessPolicy, RequestHeaders, read_headers
 from gate.http.admission import Admission, Admitted
 from gate.http.messages import check_contents
 from gate.http.operations import OPERATIONS, Operation
+from gate.http.page_files import PageFile, read_page
 from gate.http.problems import CLOSE, RequestError
 from gate.http.service import Call, Service, Text
 from gate.http.service_metrics import ServiceMetrics
@@ -35,7 +37,7 @@ Header = tuple[bytes, bytes]
 
 # A page gets scripts, styles and data from here alone, is in no frame, and sends no form anywhere.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 SECURITY_HEADERS: tuple[Header, ...] = (
@@ -44,8 +46,9 @@ SECURITY_HEADERS: tuple[Header, ...] = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
 )
+_NOT_STORED: Header = (b"cache-control", b"no-store")
+_REVALIDATED: Header = (b"cache-control", b"no-cache")  # kept by the browser, and asked for again by its ETag
 LINGER_SECONDS = 2.0
 _INLINE_BYTES = 64 * 1024  # decoding less holds up the event loop for less than handing it to a thread costs
 _JSON = b"application/json"
@@ -79,6 +82,7 @@ class ServiceApp:
                 operation, handler, service, settings=settings, access=access, admission=admission, metrics=metrics
             )
         routes = [Route(path, endpoint=_ByMethod(endpoints), methods=[*endpoints]) for path, endpoints in paths.items()]
+        routes += [Route(path, endpoint=_PageEndpoint(page), methods=["GET"]) for path, page in read_page().items()]
         self._router = Router(routes, redirect_slashes=False, default=_not_found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,6 +115,21 @@ class _ByMethod:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._endpoints[scope["method"]](scope, receive, send)
+
+
+class _PageEndpoint:
+    """Answers the requests for one file of the page."""
+
+    def __init__(self, page: PageFile) -> None:
+        etag = (b"etag", page.etag.encode())
+        headers = _headers(page.media_type.encode(), len(page.body), cached=_REVALIDATED)
+        self._etag = page.etag
+        self._whole: Answer = (200, (*headers, etag), page.body)
+        self._unchanged: Answer = (304, (_REVALIDATED, etag, *SECURITY_HEADERS), b"")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers: RequestHeaders = scope["gate.headers"]
+        await respond(send, self._unchanged if self._etag in headers.if_none_match else self._whole)
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
@@ -273,8 +292,8 @@ class _Endpoint:
         return status, _headers(_JSON, len(body)), body
 
 
-def _headers(media_type: bytes, length: int) -> tuple[Header, ...]:
-    return ((b"content-type", media_type), (b"content-length", b"%d" % length), *SECURITY_HEADERS)
+def _headers(media_type: bytes, length: int, *, cached: Header = _NOT_STORED) -> tuple[Header, ...]:
+    return ((b"content-type", media_type), (b"content-length", b"%d" % length), cached, *SECURITY_HEADERS)
 
 
 def problem_answer(error: RequestError) -> Answer:

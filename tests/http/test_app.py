@@ -33,7 +33,7 @@ SECURITY = {
 
 async def test_a_path_without_an_operation_is_not_found() -> None:
     async with running_service() as service:
-        for path in ("/", "/v1", "/v1/documents//verdict", "/v1/documents/a/b/verdict", "/v1/check-ins/"):
+        for path in ("/page/", "/v1", "/v1/documents//verdict", "/v1/documents/a/b/verdict", "/v1/check-ins/"):
             assert problem(await service.client.get(path))[:2] == (404, "unknown_path"), path
     assert service.sample("gate_http_requests_total", operation="none", status="404") == 5
 
