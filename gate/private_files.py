@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 MODE = 0o600
 
@@ -16,3 +18,24 @@ def create_private(path: Path) -> None:
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
+
+
+@contextmanager
+def open_replacement(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when it is complete. Where the writing fails, what was there stays."""
+    part = part_of(path)
+    part.unlink(missing_ok=True)
+    create_private(part)
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def part_of(path: Path) -> Path:
+    """The name of a file while it is not complete."""
+    return path.with_name(f"{path.name}.part")

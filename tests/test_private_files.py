@@ -5,7 +5,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from gate.private_files import create_private
+import pytest
+
+from gate.private_files import create_private, open_replacement, part_of
 
 
 def mode(path: Path) -> int:
@@ -28,3 +30,22 @@ def test_an_existing_file_keeps_its_content_and_its_mode(tmp_path: Path) -> None
 def test_a_folder_that_is_missing_is_left_to_the_open_that_follows(tmp_path: Path) -> None:
     create_private(tmp_path / "missing" / "new")
     assert not (tmp_path / "missing").exists()
+
+
+def test_a_replacement_takes_its_place_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "report"
+    path.write_text("old")
+    with open_replacement(path) as file:
+        file.write(b"new")
+        assert path.read_text() == "old"
+    assert (path.read_text(), mode(path)) == ("new", 0o600)
+    assert not part_of(path).exists()
+
+
+def test_a_replacement_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "report"
+    path.write_text("old")
+    with pytest.raises(TypeError), open_replacement(path) as file:
+        file.write("no bytes")  # type: ignore[call-overload]
+    assert [one.name for one in tmp_path.iterdir()] == ["report"]
+    assert path.read_text() == "old"

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -76,6 +77,14 @@ DEFAULT_SELECTION = FileSelection()
 
 def modified_ns(file: FoundFile) -> int:
     return file.modified_ns
+
+
+def modified_at(file: FoundFile) -> datetime | None:
+    """When a file was last modified; None: not known, or a time that Python cannot represent."""
+    try:
+        return datetime.fromtimestamp(file.modified_ns / 1e9, UTC) if file.modified_ns else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def find_files(

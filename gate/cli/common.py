@@ -37,6 +37,17 @@ class Options:
     json: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """The files that a command writes its results to, beside what it shows."""
+
+    html: Path | None = None
+    csv: Path | None = None
+
+    def __bool__(self) -> bool:
+        return self.html is not None or self.csv is not None
+
+
 @dataclass(frozen=True, slots=True)
 class ResumeHint:
     """What to say of a command that was interrupted: what became of its work, and the option that continues it."""

@@ -21,6 +21,7 @@ from gate.archive.replay_stats import ReplayStats, Throughput
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
 from gate.cli.kafka import require_kafka
+from gate.cli.own_files import own_files
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.replay_targets import AnsweringTarget, GateTarget, NullTarget, open_kafka_target
 from gate.cli.session import index_name, load, open_gate
@@ -71,7 +72,10 @@ def replay(
         opened = _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume) if is_kept else None
         found = find_archive(sources, selection)
         stats.links, stats.hidden = len(found.links), found.hidden
-        files = [file for file in map(archive_file, found.files) if not _is_own_file(file, settings, opened)]
+        own = own_files(settings, (opened.path if opened is not None else None,))
+        files = [
+            file for file in map(archive_file, found.files) if file.path is None or file.path.absolute() not in own
+        ]
         size = sum(file.size_bytes for file in files) if all(file.path for file in files) else None
         problems = stack.enter_context(ProblemLog("skipped", verbose=verbose, bar=bar.bar))
         stack.enter_context(bar.opened(size))
@@ -139,15 +143,6 @@ def _open_journal(
         target = f"{settings.profile.ref} {Path(settings.index).resolve()}"
     job = ReplayJob(sources=names, target=target)
     return stack.enter_context(Journal(path or default_journal_path(job, dict(os.environ)), job, resume=resume))
-
-
-def _is_own_file(file: ArchiveFile, settings: Settings, journal: Journal | None) -> bool:
-    """Whether a file is written by this very replay: its index beside the documents, or its journal."""
-    index = [] if settings.index == MEMORY or is_redis_url(settings.index) else [settings.index]
-    names = {Path(f"{path}{suffix}").absolute() for path in index for suffix in ("", "-wal", "-shm", "-journal")}
-    if journal is not None:
-        names.add(journal.path.absolute())
-    return file.path is not None and file.path.absolute() in names
 
 
 # Reporting

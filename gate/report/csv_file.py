@@ -53,7 +53,7 @@ def _rows(results: Results) -> Iterator[tuple[object, ...]]:
             "" if result.size_bytes is None else result.size_bytes,
             "" if result.dated is None else f"{result.dated:%Y-%m-%dT%H:%M:%SZ}",
             plain_text(result.folder),
-            "",
+            result.unreadable or "",
         )
     for file in results.unreadable():
         yield (plain_text(file.name), NOT_JUDGED, *[""] * 8, file.reason)

@@ -1,6 +1,6 @@
 """The results of a run: a row for each document that was judged, and for each file that could not be read, in SQLite.
 
-    results     number, document, relation, original, best match, measures, size, time   in the order of the verdicts
+    results     number, document, relation, original, best match, measures, size, time, why it has no text
     unreadable  number, name, reason, message
 
 A run may judge more documents than fit into memory. Rows go to a temporary database on disk, which has no name and is
@@ -26,11 +26,14 @@ PAGE = 1000  # rows read at a time
 _SCHEMA = """
 CREATE TABLE results (number INTEGER PRIMARY KEY, document TEXT NOT NULL, place TEXT, relation INTEGER NOT NULL,
     similar INTEGER NOT NULL, original TEXT, best TEXT, resemblance REAL, containment REAL, distance INTEGER,
-    size_bytes INTEGER, dated REAL);
+    size_bytes INTEGER, dated REAL, unreadable TEXT);
 CREATE TABLE unreadable (number INTEGER PRIMARY KEY, name TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL);
 """
-_COLUMNS = "document, place, relation, similar, original, best, resemblance, containment, distance, size_bytes, dated"
-_INSERT = f"INSERT INTO results ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_COLUMNS = (
+    "document, place, relation, similar, original, best, resemblance, containment, distance, size_bytes, dated, "
+    "unreadable"
+)
+_INSERT = f"INSERT INTO results ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _NUMBERS = {relation: number for number, relation in enumerate(RELATIONS)}
 
 
@@ -48,6 +51,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     size_bytes: int | None = None
     dated: datetime | None = None
     place: str | None = None  # the file that holds it; None: the document is a file
+    unreadable: str | None = None  # why it has no text, and was compared by its bytes
 
     @classmethod
     def of(
@@ -66,6 +70,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             size_bytes=size_bytes,
             dated=dated,
             place=place if place != verdict.document_id else None,
+            unreadable=verdict.unreadable_reason,
         )
 
     @property
@@ -156,11 +161,25 @@ def _row_of(result: Result) -> tuple[Any, ...]:
         result.distance,
         result.size_bytes,
         None if dated is None else (dated if dated.tzinfo else dated.replace(tzinfo=UTC)).timestamp(),
+        result.unreadable,
     )
 
 
 def _result_of(row: tuple[Any, ...]) -> Result:
-    document, place, relation, similar, original, best, resemblance, containment, distance, size_bytes, dated = row
+    (
+        document,
+        place,
+        relation,
+        similar,
+        original,
+        best,
+        resemblance,
+        containment,
+        distance,
+        size_bytes,
+        dated,
+        reason,
+    ) = row
     return Result(
         document=document,
         place=place,
@@ -173,4 +192,5 @@ def _result_of(row: tuple[Any, ...]) -> Result:
         distance=distance,
         size_bytes=size_bytes,
         dated=None if dated is None else datetime.fromtimestamp(dated, UTC),
+        unreadable=reason,
     )

@@ -166,16 +166,29 @@ def _names(begin: datetime, end: datetime, unit: _Unit) -> list[str]:
     return list(dict.fromkeys([*(moment.strftime(unit.pattern) for moment in moments), end.strftime(unit.pattern)]))
 
 
+_NOT_READ = """
+SELECT name, reason, message FROM unreadable
+UNION ALL SELECT document, unreadable, document || ': ' || ? FROM results WHERE unreadable IS NOT NULL
+"""
+COMPARED_BY_BYTES = "gave no text, and was compared by its bytes"
+
+
 def unreadable(results: Results) -> list[UnreadableCount]:
-    """What could not be read, by its reason, the most frequent first."""
-    rows = results.query("SELECT reason, COUNT(*) FROM unreadable GROUP BY reason ORDER BY 2 DESC, 1")
+    """What could not be read, by its reason, the most frequent first; files that were compared by their bytes too."""
+    rows = results.query(
+        f"SELECT reason, COUNT(*) FROM ({_NOT_READ}) GROUP BY reason ORDER BY 2 DESC, 1",  # noqa: S608
+        COMPARED_BY_BYTES,
+    )
     return [
         UnreadableCount(
             reason,
             files,
             tuple(
                 results.query(
-                    "SELECT name, message FROM unreadable WHERE reason = ? ORDER BY number LIMIT ?", reason, EXAMPLES
+                    f"SELECT name, message FROM ({_NOT_READ}) WHERE reason = ? LIMIT ?",  # noqa: S608
+                    COMPARED_BY_BYTES,
+                    reason,
+                    EXAMPLES,
                 )
             ),
         )

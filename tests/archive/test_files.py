@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from gate.archive.files import FileSelection, Link, Order, find_files
+from gate.archive.files import FileSelection, FoundFile, Link, Order, find_files, modified_at
 from gate.archive.readers import ArchivedEvent, archive_files
 from tests.archive.archive_samples import NOON, documents, line, read, rejections, write
 
@@ -156,3 +157,10 @@ def test_globs_choose_the_files_of_a_folder(
 def test_a_file_that_is_named_by_itself_is_read_whatever_the_globs_say(tmp_path: Path) -> None:
     file = write(tmp_path / ".a.md", "text")
     assert ids(file, include=("*.txt",), exclude=("*.md",)) == [str(file)]
+
+
+def test_a_file_is_dated_by_its_last_change_and_an_impossible_time_is_none() -> None:
+    file = FoundFile(document_id="a", path=Path("a"), modified_ns=1_772_600_000_000_000_000)
+    assert modified_at(file) == datetime(2026, 3, 4, 4, 53, 20, tzinfo=UTC)
+    assert modified_at(FoundFile(document_id="a", path=Path("a"))) is None
+    assert modified_at(FoundFile(document_id="a", path=Path("a"), modified_ns=1 << 70)) is None

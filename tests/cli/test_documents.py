@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gate.cli import main
+from gate.cli.documents import SHOWN_DOCUMENTS
 from gate.demo import BREAD, LIGHTHOUSE
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -251,3 +252,16 @@ def test_hidden_files_are_counted_and_read_by_choice(folder: Path) -> None:
 def test_globs_choose_the_files_that_are_checked(folder: Path) -> None:
     found = lines(gate("check", folder, "--include", "*.txt", "--exclude", "new", "--json"))
     assert [v["document_id"] for v in found] == ["a.txt", "b.txt"]
+
+
+def test_of_many_documents_the_table_has_the_similar_ones_and_a_program_gets_all(folder: Path) -> None:
+    for n in range(SHOWN_DOCUMENTS):
+        (folder / f"short-{n}.txt").write_text(f"note {n}")
+    shown = gate("check", folder).stdout.splitlines()
+    assert [row.split()[0] for row in shown[1:-2]] == ["new/c.txt"]
+    assert shown[-2] == f"{SHOWN_DOCUMENTS + 3} documents: 2 new, 1 near, {SHOWN_DOCUMENTS} too_short."
+    assert shown[-1] == "Of so many documents only the similar ones are listed; --all lists each."
+    every = SHOWN_DOCUMENTS + 3
+    assert len(gate("check", folder, "--all").stdout.splitlines()) == every + 2
+    assert len(lines(gate("check", folder, "--json"))) == every
+    assert "--all" not in gate("check", folder, "--only-similar").stdout

@@ -162,7 +162,7 @@ ROW = re.compile(r"\d{3}\.txt +(new|near) +(-|\d{3}\.txt) +[-\d]+.*")
 def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_them(tmp_path: Path) -> None:
     for number in range(700):
         (tmp_path / f"{number:03}.txt").write_text(f"{BREAD} {number}" if number % 100 else "\0")
-    code, shown = on_terminal("check", tmp_path)
+    code, shown = on_terminal("check", tmp_path, "--all")
     assert code == 0
     lines = plain(shown).replace("\r", "\n").splitlines()
     assert sum(ROW.fullmatch(line.rstrip()) is not None for line in lines) == 693

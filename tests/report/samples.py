@@ -20,6 +20,7 @@ def result(
     size: int = 100,
     days: int = 0,
     place: str | None = None,
+    unreadable: str | None = None,
 ) -> Result:
     similar = original is not None
     return Result(
@@ -34,6 +35,7 @@ def result(
         size_bytes=size,
         dated=MIDDAY + timedelta(days=days),
         place=place,
+        unreadable=unreadable,
     )
 
 

@@ -7,6 +7,7 @@ import io
 
 import pytest
 
+from gate.model import Relation
 from gate.report.csv_file import plain_text, write_csv
 from gate.report.results import Results
 from tests.report.samples import archive, result
@@ -54,3 +55,10 @@ def test_commas_quotes_and_newlines_in_names_come_back() -> None:
     results = Results()
     results.add([result('a,"b"\nc.txt')])
     assert lines(results)[0]["document"] == 'a,"b"\nc.txt'
+
+
+def test_a_file_that_was_compared_by_its_bytes_has_one_line_with_its_reason() -> None:
+    results = Results()
+    results.add([result("scan.pdf", Relation.UNREADABLE, unreadable="no_text")])
+    [row] = lines(results)
+    assert (row["document"], row["verdict"], row["reason"]) == ("scan.pdf", "unreadable", "no_text")

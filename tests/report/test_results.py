@@ -59,3 +59,9 @@ def test_unreadable_files_are_kept_beside_the_results() -> None:
         results.add_unreadable([file])
         assert list(results.unreadable()) == [file]
         assert len(results) == 0
+
+
+def test_why_a_file_has_no_text_is_kept_with_its_result() -> None:
+    with Results() as results:
+        results.add([result("scan.pdf", Relation.UNREADABLE, unreadable="no_text"), result("a.txt")])
+        assert [one.unreadable for one in results] == ["no_text", None]

@@ -123,3 +123,11 @@ def test_what_could_not_be_read_is_counted_by_reason() -> None:
     assert (binary.reason, binary.files) == ("binary", 2)
     assert binary.examples == (("a.png", "a.png: is not a text file"), ("b.png", "b.png: is not a text file"))
     assert (encrypted.reason, encrypted.files) == ("encrypted", 1)
+
+
+def test_files_that_were_compared_by_their_bytes_are_counted_by_their_reason_too() -> None:
+    results = archive()
+    results.add([result("scan.pdf", Relation.UNREADABLE, unreadable="binary")])
+    binary = totals.unreadable(results)[0]
+    assert (binary.reason, binary.files) == ("binary", 3)
+    assert binary.examples[2] == ("scan.pdf", "scan.pdf: gave no text, and was compared by its bytes")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import file_selection, verbose
+from gate.cli.commands.shared import file_selection, report_files, verbose
 from gate.cli.common import common
 
 
@@ -21,7 +21,10 @@ from gate.cli.common import common
 )
 @click.option("--fail-on-similar", is_flag=True, help="Exit with 1 if any document is similar to a known one.")
 @click.option("--only-similar", is_flag=True, help="Show only the documents that are similar.")
+@click.option("--all", "show_all", is_flag=True, help="Show every document, even of many.")
+@click.option("--by-group", is_flag=True, help="Show each original with its copies, when all are judged.")
 @click.option("--dry-run", is_flag=True, help="Judge each file against the index by itself, and add nothing to it.")
+@report_files
 @file_selection
 @verbose
 @common()
@@ -31,6 +34,7 @@ def check(**arguments: Any) -> None:
     \b
       gate check notes/
       gate check notes/ --index notes.sqlite        keep the index for the next time
+      gate check notes/ --html report.html          a page to look at, sort, search and pass on
       gate check *.md --fail-on-similar             for a script or a commit hook
       gate check new/ --index notes.sqlite --dry-run
 
@@ -38,6 +42,8 @@ def check(**arguments: Any) -> None:
     folders are named. The files are compared with each other and, with --index, with everything that was checked in
     before; a file whose content has changed since is a revision of itself. Files that cannot be read are skipped and
     summarised by reason; with --strict the exit code is then 1. Hidden files are left out, and counted.
+
+    Of more than 200 documents the table has the similar ones only (--all: each); --json, --csv and --html have all.
 
     The oldest file is judged first, by the time of its last change, so that the original is the oldest of its copies.
     A symbolic link, and any further hard link of a file, is shown as a link and is no document.

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from gate.archive.files import FileSelection, Order
-from gate.cli.common import F
+from gate.cli.common import F, ReportFiles
 
 
 def verbose(command: F) -> F:
@@ -83,6 +83,33 @@ def file_selection(command: F) -> F:
             default=Order.DATE.value,
             show_default=True,
             help="Oldest first, by name, or the paths as they are given. It decides which document was first.",
+        ),
+    ):
+        decorated = option(decorated)
+    typed: F = decorated
+    return typed
+
+
+def report_files(command: F) -> F:
+    """Add the options that write results to files; the command gets them as `report_files`."""
+
+    @functools.wraps(command)
+    def with_files(*args: Any, html: Path | None, csv: Path | None, **kwargs: Any) -> Any:
+        return command(*args, report_files=ReportFiles(html=html, csv=csv), **kwargs)
+
+    decorated: Any = with_files
+    for option in (
+        click.option(
+            "--csv",
+            metavar="FILE",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write a line for each document to this file, for spreadsheets and programs.",
+        ),
+        click.option(
+            "--html",
+            metavar="FILE",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write a report to this file: one page to look at, sort, search and pass on.",
         ),
     ):
         decorated = option(decorated)
