@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,18 @@ class _BatchHistogram(Histogram):
             self._buckets[position].inc(int(counts[position]))
 
 
+class VerdictObserver(Protocol):
+    """What is told of verdicts and outages beside the metrics: the recent activity that the page shows."""
+
+    def record_verdicts(self, verdicts: Sequence[Verdict], arrived_at: Sequence[float], now: float) -> None: ...
+
+    def record_refused(self, documents: int) -> None: ...
+
+    def record_failed(self, dependency: str, reason: str) -> None: ...
+
+    def record_recovered(self, dependency: str) -> None: ...
+
+
 class WorkerMetrics:
     """Metrics and log events of one worker, in a registry of its own unless one is given.
 
@@ -81,6 +93,7 @@ class WorkerMetrics:
         self._reasons: dict[Dependency, set[tuple[str, str | None]]] = {}  # and the distinct reasons of these
         self._losses: set[str | None] = set()  # what is missing of the index, as it was logged
         self._assigned: set[tuple[str, int]] = set()
+        self.observer: VerdictObserver | None = None
         self._make_metrics()
 
     def _make_metrics(self) -> None:
@@ -193,7 +206,7 @@ class WorkerMetrics:
         self._build = gauge(
             "build_info", "Always 1; the labels name the versions that run.", "version", "python", mode="livemostrecent"
         )
-        self._build.labels(_version(), platform.python_version()).set(1)
+        self._build.labels(installed_version(), platform.python_version()).set(1)
         # A counter that is exported from the start shows its first increment in a rate.
         for reason in Degraded:
             self._degraded.labels(reason.value)
@@ -215,7 +228,7 @@ class WorkerMetrics:
 
     def log_started(self, **settings: object) -> None:
         """Log the settings it works with: names and numbers, no secrets."""
-        self._log.info("worker.started", version=_version(), pid=os.getpid(), **settings)
+        self._log.info("worker.started", version=installed_version(), pid=os.getpid(), **settings)
 
     def log_stop_requested(self, reason: str) -> None:
         self._log.info("worker.stop_requested", reason=reason)
@@ -258,6 +271,8 @@ class WorkerMetrics:
         """Count verdicts that the broker has acknowledged. Times are Unix seconds; one in the future counts as now."""
         if not verdicts:
             return
+        if self.observer is not None:
+            self.observer.record_verdicts(verdicts, arrived_at, now)
         by_labels = Tally([(v.relation, v.similar, v.profile, source) for v, source in zip(verdicts, sources)])
         for (relation, similar, profile, source), number in by_labels.items():
             labels = (relation.value, "true" if similar else "false", profile, self._source_label(source))
@@ -292,6 +307,8 @@ class WorkerMetrics:
 
     def record_dead_letters(self, reasons: Sequence[str]) -> None:
         """Count records that cannot be processed. `reasons` holds the code of the error of each."""
+        if self.observer is not None and reasons:
+            self.observer.record_refused(len(reasons))
         counts = Tally(reasons)
         for reason, number in counts.items():
             self._dead_letters.labels(reason).inc(number)
@@ -338,6 +355,8 @@ class WorkerMetrics:
             is_new = (code, message) not in reasons
             reasons.add((code, message))
         self._retried.labels(dependency).inc()
+        if self.observer is not None:
+            self.observer.record_failed(dependency, message or code)
         if code == IndexLost.code:
             self._record_index_lost(message)
         why = {} if message is None else {"message": message}
@@ -361,6 +380,8 @@ class WorkerMetrics:
         if dependency == "index":
             self._index_lost.set(0)
             self._losses.clear()
+        if self.observer is not None:
+            self.observer.record_recovered(dependency)
         self._up.labels(dependency).set(1)
         self._down_seconds.labels(dependency).inc(max(seconds, 0.0))
         self._log.info("dependency.came_up", dependency=dependency, down_seconds=round(seconds, 3), retries=retries)
@@ -399,7 +420,7 @@ def _named(partitions: Sequence[tuple[str, int]]) -> list[str]:
     return sorted(f"{topic}[{partition}]" for topic, partition in partitions)
 
 
-def _version() -> str:
+def installed_version() -> str:
     try:
         return version("checkin-gate")
     except PackageNotFoundError:  # a checkout on the path, not installed

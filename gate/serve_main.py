@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import secrets
 import socket
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,9 +24,11 @@ from gate.config.settings import Settings
 from gate.demo import corpus
 from gate.errors import ConfigError, Unavailable
 from gate.http.access import AccessPolicy
+from gate.http.activity import Activity
 from gate.http.app import ServiceApp
+from gate.http.calls import ServiceParts
 from gate.http.server import bind, serving
-from gate.http.service import Service, ServiceParts
+from gate.http.service import Service
 from gate.http.service_metrics import ServiceMetrics
 from gate.http.settings import ServiceSettings
 from gate.http.tokens import TokenFile
@@ -107,6 +109,8 @@ async def service_in_process(
     metrics = ServiceMetrics(context.metrics.registry)
     tokens = _tokens(service_settings, metrics)
     listening = bind(service_settings, shared=settings.server.workers > 1)
+    activity = Activity(feed_size=service_settings.feed_verdicts)
+    context.metrics.observer = activity
     gate = ServedIndex(lambda: _open_gate(settings, context.metrics), context)
     service = Service(
         ServiceParts(
@@ -116,9 +120,12 @@ async def service_in_process(
             limits=settings.limits,
             settings=service_settings,
             index_kind=_index_kind(settings),
-            registry=context.metrics.registry,
             not_ready=context.readiness.reasons,
-            on_verdicts=_recorder(context.metrics),
+            metrics=context.metrics,
+            activity=activity,
+            process=secrets.token_hex(8),
+            processes=settings.server.workers,
+            demo=bool(first),
         )
     )
     app = ServiceApp(service, settings=service_settings, access=AccessPolicy(service_settings, tokens), metrics=metrics)
@@ -142,14 +149,6 @@ def _tokens(settings: ServiceSettings, metrics: ServiceMetrics) -> TokenFile | N
     return TokenFile(
         Path(settings.tokens_file), on_reload=metrics.log_tokens_reloaded, on_problem=metrics.log_tokens_invalid
     )
-
-
-def _recorder(metrics: WorkerMetrics) -> Callable[[Sequence[Verdict], float], None]:
-    def record(verdicts: Sequence[Verdict], begun_at: float) -> None:
-        sources = [verdict.source for verdict in verdicts]
-        metrics.record_verdicts(verdicts, sources, [None], [begun_at] * len(verdicts), time.time())
-
-    return record
 
 
 def _open_gate(settings: Settings, metrics: WorkerMetrics) -> Awaitable[AsyncGate]:

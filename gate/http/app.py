@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -25,13 +24,15 @@ from gate.errors import GateError
 from gate.http import problems
 from gate.http.access import AccessPolicy, RequestHeaders, read_headers
 from gate.http.admission import Admission, Admitted
+from gate.http.calls import Call, Text
 from gate.http.messages import check_contents
 from gate.http.operations import OPERATIONS, Operation
 from gate.http.page_files import PageFile, read_page
 from gate.http.problems import CLOSE, RequestError
-from gate.http.service import Call, Service, Text
+from gate.http.service import Handler, Service
 from gate.http.service_metrics import ServiceMetrics
 from gate.http.settings import ServiceSettings
+from gate.http.tokens import Token
 
 Header = tuple[bytes, bytes]
 
@@ -77,7 +78,7 @@ class ServiceApp:
         admission = Admission(settings, metrics)
         paths: dict[str, dict[str, _Endpoint]] = {}
         for operation in OPERATIONS:
-            handler = getattr(service, operation.name)
+            handler = service.handler(operation.name)
             paths.setdefault(operation.path, {})[operation.method] = _Endpoint(
                 operation, handler, service, settings=settings, access=access, admission=admission, metrics=metrics
             )
@@ -150,7 +151,7 @@ class _Endpoint:
     def __init__(
         self,
         operation: Operation,
-        handler: Callable[[Call], Awaitable[object]],
+        handler: Handler,
         service: Service,
         *,
         settings: ServiceSettings,
@@ -186,7 +187,7 @@ class _Endpoint:
         headers: RequestHeaders = scope["gate.headers"]
         token = self._access.authorize(headers, self._operation.scope)
         if self._operation.scope is None:  # what says whether the service works has to answer when it is full
-            return self._encode(await self._handler(self._call(scope, headers, None)))
+            return self._encode(await self._handler(self._call(scope, headers, None, token)))
         client = scope["client"]
         with self._admission.admit(token.name if token else client[0] if client else "") as admitted:
             received = False
@@ -197,7 +198,7 @@ class _Endpoint:
                     received = True
                     deadline.reschedule(asyncio.get_running_loop().time() + self._settings.answer_seconds)
                     body = None if self._decoder is None else await self._decode(raw)
-                    return self._encode(await self._handler(self._call(scope, headers, body)))
+                    return self._encode(await self._handler(self._call(scope, headers, body, token)))
             except TimeoutError:
                 if not deadline.expired():
                     raise
@@ -251,7 +252,7 @@ class _Endpoint:
     async def _decode(self, raw: bytes) -> object:
         if len(raw) <= _INLINE_BYTES:
             return self._decode_now(raw)
-        return await self._service.in_thread(partial(self._decode_now, raw))
+        return await self._service.parts.in_thread(partial(self._decode_now, raw))
 
     def _decode_now(self, raw: bytes) -> object:
         assert self._decoder is not None  # noqa: S101 - the operation has a body
@@ -264,12 +265,13 @@ class _Endpoint:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
             raise problems.of_unreadable(exc) from None
 
-    def _call(self, scope: Scope, headers: RequestHeaders, body: object) -> Call:
+    def _call(self, scope: Scope, headers: RequestHeaders, body: object, token: Token | None) -> Call:
         return Call(
             path=scope["path_params"],
             query=self._query(scope["query_string"]),
             body=body,
             accept=headers.accept,
+            token=token,
         )
 
     def _query(self, query_string: bytes) -> Any:

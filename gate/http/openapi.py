@@ -30,6 +30,7 @@ TAGS = {
     "Judge": "Documents in, verdicts out.",
     "Look": "Compare texts, and find what is like one. Nothing is changed.",
     "Documents": "What is known of one document.",
+    "Activity": "What this process of the service does.",
     "Index": "The index and the profiles as a whole.",
     "Operate": "For orchestrators, scrapers and generators of clients.",
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gate.core.compare import Comparison
+from gate.http.activity_messages import FeedQuery, Overview, OverviewQuery, Session, VerdictPage
 from gate.http.messages import (
     CheckInBody,
     CheckInResults,
@@ -27,7 +28,7 @@ from gate.http.tokens import Scope
 from gate.wire import VerdictEvent
 
 Method = Literal["GET", "POST", "DELETE"]
-Tag = Literal["Judge", "Look", "Documents", "Index", "Operate"]
+Tag = Literal["Judge", "Look", "Documents", "Activity", "Index", "Operate"]
 
 JUDGING = ("unavailable",)
 BY_ID = ("bad_path", "unavailable")
@@ -138,6 +139,36 @@ OPERATIONS: tuple[Operation, ...] = (
         description="Documents that were refused as its duplicates may come in then.",
         answers=(DeletedDocument,),
         problems=BY_ID,
+    ),
+    Operation(
+        name="overview",
+        method="GET",
+        path="/v1/overview",
+        tag="Activity",
+        summary="What this process does: live, and in the last minutes.",
+        description="Verdicts by relation and their latencies in intervals, the largest families, the size of the "
+        "index, and outages. Kept in memory, and counted anew when the process is restarted.",
+        query=OverviewQuery,
+        answers=(Overview,),
+    ),
+    Operation(
+        name="feed",
+        method="GET",
+        path="/v1/feed",
+        tag="Activity",
+        summary="The latest verdicts that this process gave.",
+        description="Without `after` and `before` the newest. What came since is asked for with the last `newest` as "
+        "`after`; what was before, with the lowest `seq` as `before`.",
+        query=FeedQuery,
+        answers=(VerdictPage,),
+    ),
+    Operation(
+        name="session",
+        method="GET",
+        path="/v1/session",
+        tag="Activity",
+        summary="What this client may do, and what the service can.",
+        answers=(Session,),
     ),
     Operation(
         name="stats",
