@@ -1,4 +1,4 @@
-"""A real gate under load, scraped by a real Prometheus: every expression of the dashboards and the rules finds data."""
+"""A real gate and its service, scraped by a real Prometheus: all expressions of dashboards and rules find data."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 
 from tests.deploy.deploy_files import PROMETHEUS, operands, panel_expressions, rules
 from tests.support.brokers import TopicFactory
 from tests.support.gate_on_kafka import GateOnKafka, InputRecord
+from tests.support.gate_service import ServiceProcess, service_process
 from tests.support.servers import RedisServer, free_ports, redis_server, require_program, wait_until
 
 pytestmark = [pytest.mark.prometheus, pytest.mark.redis]
@@ -69,15 +70,15 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, target: int) -> Iterator[Prometheus]:
-    """Run a Prometheus that scrapes the port each second and evaluates the rules of deploy/ with short windows."""
+def prometheus(folder: Path, *targets: str) -> Iterator[Prometheus]:
+    """Run a Prometheus that scrapes the addresses each second and evaluates the rules of deploy/ with short windows."""
     (folder / "rules").mkdir()
     for path in (PROMETHEUS / "rules").glob("*.yml"):
         (folder / "rules" / path.name).write_text(shortened(path.read_text()))
     config = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": ["rules/*.yml"],
-        "scrape_configs": [{"job_name": "gate", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}],
+        "scrape_configs": [{"job_name": "gate", "static_configs": [{"targets": targets}]}],
     }
     (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
     process, api = start(folder)
@@ -121,14 +122,16 @@ def check_ins(turn: int) -> list[InputRecord]:
 
 
 @contextmanager
-def load(on: GateOnKafka) -> Iterator[None]:
-    """Send check-ins until the block ends."""
+def load(on: GateOnKafka, service: ServiceProcess) -> Iterator[None]:
+    """Send check-ins to the topic, and look documents up over HTTP, until the block ends."""
     stop = threading.Event()
 
     def send() -> None:
         turns = itertools.count()
         while not stop.wait(0.1):
             on.send([record for turn in itertools.islice(turns, 3) for record in check_ins(turn)])
+            assert service.get("/v1/stats")[0] == 200
+            assert service.get("/v1/documents/nothing/verdict")[0] == 404
 
     sender = threading.Thread(target=send)
     sender.start()
@@ -151,7 +154,11 @@ def test_every_expression_of_dashboards_and_rules_returns_data(
     on = GateOnKafka.create(topic_factory, tmp_path / "gate", redis.url, routed=True)
     try:
         gate = on.start(workers=2)
-        with prometheus(tmp_path, gate.http_port) as api, load(on):
+        with (
+            service_process(tmp_path / "service.log", "--demo") as service,
+            prometheus(tmp_path, f"127.0.0.1:{gate.http_port}", urlsplit(service.url).netloc) as api,
+            load(on, service),
+        ):
             missing = expressions()
             deadline = time.monotonic() + WAIT_SECONDS
             on.read(on.topics.verdicts, 20)

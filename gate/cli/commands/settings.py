@@ -62,7 +62,7 @@ def plan(**arguments: Any) -> None:
       gate plan
       gate plan --documents 50000000 --profile simhash
       gate plan --bands 24 --rows 5                    what if?
-      gate plan --profile roth-2013 --corpus notes/    false candidates among texts of this kind
+      gate plan --profile simhash --corpus notes/      false candidates among texts of this kind
       gate plan --at .8 --recall .99                   which bands find 99 % of pairs of resemblance .8?
 
     The figures follow from the parameters alone; how your own texts behave, only a measurement shows (`gate tune`).
