@@ -11,11 +11,11 @@ import gc
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gate.async_api import AsyncGate
 from gate.backoff import Backoff
@@ -33,6 +33,7 @@ from gate.http.service_metrics import ServiceMetrics
 from gate.http.settings import ServiceSettings
 from gate.http.tokens import TokenFile
 from gate.index.redis.url import is_redis_url
+from gate.index.scan import ScannableStore
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Match, Verdict
 from gate.readiness import Readiness
@@ -243,3 +244,6 @@ class ServedIndex:
 
     async def info(self) -> dict[str, int]:
         return await self._call(lambda gate: gate.info())
+
+    async def with_store(self, work: Callable[[ScannableStore], Coroutine[Any, Any, T]]) -> T:
+        return await self._call(lambda gate: gate.with_store(work))

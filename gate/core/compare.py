@@ -78,3 +78,32 @@ def compare(
 
 def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, DECIMALS)
+
+
+def compare_signatures(
+    bodies: tuple[bytes, bytes], profile: Profile, *, secret: bytes, same_content: bool = False
+) -> Comparison:
+    """Compare two documents by their stored signatures alone, where a text of theirs is not there: no exact measures
+    and no passages. An empty body is that of a text too short for the gate."""
+    method = method_of(profile, secret)
+    likeness, second_in_first, is_alike = Likeness(None, None, None, Relation.NEW), None, False
+    if all(bodies):
+        measures = method.compare([bodies[0]], [bodies[1]])
+        likeness, is_alike = likeness_of_pair(measures, 0, profile), bool(alike(measures, profile)[0])
+        if measures.right_in_left is not None:
+            second_in_first = round(float(measures.right_in_left[0]), DECIMALS)
+    relation = likeness.relation if is_alike else Relation.NEW if all(bodies) else Relation.TOO_SHORT
+    if same_content:
+        is_alike, relation = True, Relation.EXACT
+    prints = [None if (p := method.fingerprint(body)) is None else f"{p:016x}" for body in bodies]
+    return Comparison(
+        alike=is_alike,
+        relation=relation,
+        distance=likeness.distance,
+        resemblance=None,
+        containment=(None, None),
+        estimated_resemblance=likeness.resemblance,
+        estimated_containment=(likeness.containment, second_in_first),
+        fingerprints=(prints[0], prints[1]),
+        passages=((), ()),
+    )

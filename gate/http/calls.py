@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -14,6 +14,7 @@ from gate.http.activity import Activity
 from gate.http.problems import RequestError
 from gate.http.settings import ServiceSettings
 from gate.http.tokens import Token
+from gate.index.scan import ScannableStore
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
 from gate.model import CheckIn, Match, Verdict
@@ -43,6 +44,8 @@ class ServedGate(Protocol):
     async def delete(self, document_ids: Iterable[str]) -> list[bool]: ...
 
     async def info(self) -> dict[str, int]: ...
+
+    async def with_store(self, work: Callable[[ScannableStore], Coroutine[Any, Any, T]]) -> T: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

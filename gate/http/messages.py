@@ -188,14 +188,6 @@ class CheckInResults(msgspec.Struct, frozen=True, kw_only=True):
     results: list[CheckInResult]
 
 
-class CompareRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Two texts to compare. The index is not touched."""
-
-    left: Annotated[str, Meta(description="A text.")]
-    right: Annotated[str, Meta(description="Another text.")]
-    passages: Annotated[bool, Meta(description="Cut both texts where what they share begins and ends.")] = True
-
-
 class SimilarRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A text to find known documents for that are like it."""
 

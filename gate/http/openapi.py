@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from gate.http import problems
+from gate.http.compare_messages import ONE_SIDE, SideRequest
 from gate.http.messages import ONE_CONTENT, CheckInRequest, Problem
 from gate.http.operations import OPERATIONS, Operation
 from gate.wire import SCHEMA_VERSION
@@ -55,6 +56,7 @@ def openapi() -> dict[str, Any]:
         if "description" in component:
             component["description"] = inspect.cleandoc(component["description"])
     components[CheckInRequest.__name__] |= ONE_CONTENT
+    components[SideRequest.__name__] |= ONE_SIDE
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
         described = _operation(operation, by_type, components)

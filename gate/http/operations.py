@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gate.core.compare import Comparison
 from gate.http.activity_messages import FeedQuery, Overview, OverviewQuery, Session, VerdictPage
+from gate.http.compare_messages import CompareRequest, ComparisonReport
 from gate.http.messages import (
     CheckInBody,
     CheckInResults,
-    CompareRequest,
     DeletedDocument,
     DocumentVerdicts,
     FingerprintQuery,
@@ -84,9 +83,11 @@ OPERATIONS: tuple[Operation, ...] = (
         method="POST",
         path="/v1/compare",
         tag="Look",
-        summary="Compare two texts: how alike they are, and where.",
+        summary="Compare two texts or known documents: how alike they are, and where.",
+        description="Exact measures and passages need both texts; known documents are compared by their signatures.",
         body=CompareRequest,
-        answers=(Comparison,),
+        answers=(ComparisonReport,),
+        problems=("unknown_document", "unavailable"),
     ),
     Operation(
         name="similar_to_text",

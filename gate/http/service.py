@@ -8,6 +8,7 @@ from prometheus_client.exposition import choose_encoder
 
 from gate.http.activity_views import ActivityViews
 from gate.http.calls import Call, ServiceParts, Text
+from gate.http.comparing import Comparing
 from gate.http.document_views import DocumentViews
 from gate.http.index_views import IndexViews
 from gate.http.judging import Judging
@@ -29,6 +30,7 @@ class Service:
         homes = (
             self._judging,
             Looking(parts),
+            Comparing(parts),
             DocumentViews(parts),
             self._index,
             ActivityViews(parts, self._index),

@@ -10,8 +10,10 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from gate.core.builtin_profiles import BUILT_IN
-from gate.core.compare import Comparison, compare
+from gate.core.compare import Comparison, compare, compare_signatures
 from gate.core.method_parameters import Hybrid
+from gate.core.method_registry import method_of
+from gate.core.text import normalise
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.model import Relation
 from tests.core.samples import any_texts
@@ -128,3 +130,20 @@ def test_repeated_features_count_where_the_profile_says_so() -> None:
     once_in_thrice, thrice_in_once = as_multisets.containment
     assert once_in_thrice == 1.0
     assert thrice_in_once == pytest.approx(198 / 598, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_signatures_alone_give_the_same_decision_and_estimates(name: str) -> None:
+    profile = BUILT_IN[name]
+    for right in (EDITED, " ".join(f"other{i * 7919 % 10_007}" for i in range(400))):
+        whole = compared(TEXT, right, name)
+        left_body, right_body = method_of(profile).sign(normalise([TEXT, right])).bodies
+        by_signatures = compare_signatures((left_body, right_body), profile, secret=b"")
+        assert by_signatures == replace(whole, resemblance=None, containment=(None, None), passages=((), ()))
+
+
+def test_without_a_signature_only_the_same_content_is_alike() -> None:
+    short = compare_signatures((b"", b""), BUILT_IN["standard"], secret=b"")
+    assert (short.alike, short.relation, short.fingerprints) == (False, Relation.TOO_SHORT, (None, None))
+    same = compare_signatures((b"", b""), BUILT_IN["standard"], secret=b"", same_content=True)
+    assert (same.alike, same.relation) == (True, Relation.EXACT)

@@ -11,15 +11,6 @@ from tests.http.service_harness import ServiceUnderTest, problem, running_servic
 EDITED = LIGHTHOUSE.replace("three summers", "four summers")
 
 
-async def test_two_texts_are_compared_with_the_passages_that_they_share(service: ServiceUnderTest) -> None:
-    answer = await service.client.post("/v1/compare", json={"left": LIGHTHOUSE, "right": EDITED})
-    comparison = answer.json()
-    assert (comparison["alike"], comparison["relation"]) == (True, "near")
-    assert "".join(passage["text"] for passage in comparison["passages"][1]) == EDITED
-    without = await service.client.post("/v1/compare", json={"left": "a", "right": "b", "passages": False})
-    assert without.json()["passages"] == [[], []]
-
-
 async def test_similar_documents_are_found_by_text_id_and_fingerprint(service: ServiceUnderTest) -> None:
     verdict = await service.check_in("reports/ä 1", LIGHTHOUSE)
     asked: tuple[Any, ...] = (

@@ -1,0 +1,29 @@
+"""What is read of stored documents, on every kind of index that is in one process."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gate import CheckIn, Gate
+from gate.demo import BREAD, LIGHTHOUSE
+from gate.http.stored import StoredDocument, read_stored
+
+
+@pytest.mark.parametrize("index", [None, "gate.sqlite"])
+def test_documents_come_by_their_latest_content_in_the_order_asked_for(index: str | None, tmp_path: Path) -> None:
+    with Gate(index=None if index is None else tmp_path / index) as gate:
+        gate.check_in([CheckIn(document_id="a", text=LIGHTHOUSE, version="1", title="First")])
+        gate.check_in([CheckIn(document_id="a", text=BREAD, version="2", title="Second")])
+        gate.check_in([CheckIn(document_id="short", text="Back at noon.")])
+        [expected] = gate.signer.sign([CheckIn(document_id="?", text=BREAD)]).claims
+        short, nothing, bread = gate.with_store(partial(read_stored, document_ids=["short", "unknown", "a"]))
+    assert nothing is None
+    assert isinstance(short, StoredDocument)
+    assert short.body == b""
+    assert isinstance(bread, StoredDocument)
+    assert (bread.held.content, bread.body, bread.held.version) == (expected.content, expected.body, "2")
+    assert bread.details is not None
+    assert bread.details.title == "Second"
