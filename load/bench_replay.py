@@ -21,9 +21,9 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 
 from gate.archive.journal import Journal, ReplayJob
-from gate.archive.readers import archive_files
 from gate.archive.replay import BATCH_DOCUMENTS, Replay
 from gate.archive.replay_stats import ReplayStats
+from gate.archive.source import Source
 from gate.cli.replay_targets import open_kafka_target
 from gate.limits import Limits
 from gate.stream.check_in_producer import BATCH_BYTES, LINGER_MS, MAX_IN_FLIGHT
@@ -62,10 +62,9 @@ def replayed(kafka: KafkaSettings, archive: Path, journals: Path) -> Callable[[i
         with (
             Journal(journals / f"{archive.name}-{number}", task, resume=False) as journal,
             open_kafka_target(kafka, tally, watch=False) as target,
+            Source([archive]) as source,
         ):
-            Replay(target, stats=tally, limits=Limits(), journal=journal, clock=time.monotonic).run(
-                archive_files([archive])
-            )
+            Replay(target, stats=tally, limits=Limits(), journal=journal, clock=time.monotonic).run(source)
         return tally.sent
 
     return step

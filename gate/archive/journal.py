@@ -25,7 +25,7 @@ _VERSION = 1
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file is done: all of it, or its lines up to `line`."""
+    """A file is done: all of it, or its lines, or documents, up to the one of that number."""
 
     file_key: str
     line: int | None = None

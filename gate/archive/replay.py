@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from gate.archive.journal import Checkpoint, Journal
-from gate.archive.readers import ArchivedEvent, ArchiveFile, FileReader
+from gate.archive.parts import ArchivedEvent, ArchiveFile, EndOfFile
 from gate.archive.replay_stats import ReplayStats, pause_seconds
+from gate.archive.source import Source
+from gate.errors import BadDocument
 from gate.limits import Limits
-from gate.stream.field_names import OWN_NAMES, FieldNames
 from gate.wire import CheckInEvent, RejectedMessage
 
 BATCH_DOCUMENTS = 500
@@ -47,10 +47,8 @@ class Replay:
         journal: Journal | None,
         clock: Callable[[], float],
         rate: float | None = None,
-        source: str | None = None,
-        field_names: FieldNames = OWN_NAMES,
-        content_root: Path | None = None,
         on_rejected: Callable[[RejectedMessage], None] = lambda rejected: None,
+        on_without_text: Callable[[BadDocument], None] = lambda problem: None,
         on_progress: Callable[[int], None] = lambda read_bytes: None,
     ) -> None:
         self._target = target
@@ -59,73 +57,67 @@ class Replay:
         self._journal = journal
         self._clock = clock
         self._rate = rate
-        self._source = source
-        self._field_names = field_names
-        self._content_root = content_root
         self._on_rejected = on_rejected
+        self._on_without_text = on_without_text
         self._on_progress = on_progress
         self._batch: list[ReplayItem] = []
         self._batch_characters = 0
         self._started = 0.0
         self._documents_sent = 0
-        self._bytes_before = 0  # of the files that are done
         batch_documents = BATCH_DOCUMENTS if rate is None else max(1, round(rate / PACED_BATCHES_PER_SECOND))
         self._batch_documents = min(batch_documents, BATCH_DOCUMENTS)
 
-    def run(self, files: Iterable[ArchiveFile]) -> None:
+    def run(self, source: Source) -> None:
         self._started = self._clock()
-        for file in files:
-            if self._journal is not None and self._journal.is_done(file.key):
-                self._stats.skipped_files += 1
+        for item in source.after(self._done_before):
+            if item is None:  # the input pauses: a producer behind a pipe may wait for the answers
+                self._send_batch()
+                self._record(self._target.drain())
+                continue
+            file, position, result = item
+            if isinstance(result, EndOfFile):
+                self._end_file(file, result)
+                self._on_progress(source.read_bytes())
+                continue
+            if isinstance(result, RejectedMessage):
+                self._stats.count_rejected(result)
+                self._on_rejected(result)
+                if position is not None:
+                    self._add(ReplayItem(None, Checkpoint(file.key, position)))
             else:
-                self._replay_file(file)
-            self._bytes_before += file.size_bytes
-            self._on_progress(self._bytes_before)
+                self._count(result)
+                # The one document of a file has the checkpoint of the file.
+                self._add(ReplayItem(result, Checkpoint(file.key, position)))
+            if len(self._batch) >= self._batch_documents or self._batch_characters >= self._limits.batch_chars:
+                self._send_batch()
+                self._on_progress(source.read_bytes())
         self._send_batch()
         self.finish()
+
+    def _done_before(self, file: ArchiveFile) -> int | None:
+        """The position up to which a file is done; None: all of it."""
+        if self._journal is None:
+            return 0
+        return None if self._journal.is_done(file.key) else self._journal.last_line(file.key)
+
+    def _end_file(self, file: ArchiveFile, end: EndOfFile) -> None:
+        """A file of several documents gets a last checkpoint of its own; what could not be read is tried again."""
+        if end is EndOfFile.SKIPPED:
+            self._stats.skipped_files += 1
+        elif end is EndOfFile.READ and file.path is not None:
+            self._add(ReplayItem(None, Checkpoint(file.key)))
 
     def finish(self) -> None:
         """Wait until everything that was sent is safe, and journal it. Also called when the run was interrupted."""
         self._record(self._target.drain())
 
-    def _replay_file(self, file: ArchiveFile) -> None:
-        after = self._journal.last_line(file.key) if self._journal is not None else 0
-        reader = FileReader(
-            file,
-            limits=self._limits,
-            source=self._source,
-            after_line=after,
-            field_names=self._field_names,
-            content_root=self._content_root,
-        )
-        # A file of lines gets a last checkpoint of its own. In any other file the one document has the checkpoint, and
-        # a file that could not be read has none, so that it is tried again.
-        by_lines = True
-        for result in reader:
-            if result is None:  # the input pauses: a producer behind a pipe may wait for the answers
-                self._send_batch()
-                self._record(self._target.drain())
-                continue
-            line = result.origin.line if result.origin is not None else None
-            by_lines &= line is not None
-            if isinstance(result, RejectedMessage):
-                self._stats.count_rejected(result)
-                self._on_rejected(result)
-                if line is not None:
-                    self._add(ReplayItem(None, Checkpoint(file.key, line)))
-            else:
-                self._count(result)
-                self._add(ReplayItem(result, Checkpoint(file.key, line)))
-            if len(self._batch) >= self._batch_documents or self._batch_characters >= self._limits.batch_chars:
-                self._send_batch()
-                self._on_progress(self._bytes_before + reader.read_bytes())
-        if by_lines and file.path is not None:
-            self._add(ReplayItem(None, Checkpoint(file.key)))
-
     def _count(self, archived: ArchivedEvent) -> None:
         self._stats.read += 1
         if isinstance(archived.event, CheckInEvent):
             self._stats.characters += len(archived.event.text or "")
+            if archived.problem is not None:
+                self._stats.count_without_text(archived.problem.code, str(archived.origin))
+                self._on_without_text(archived.problem)
         else:
             self._stats.deletes += 1
 

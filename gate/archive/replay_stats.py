@@ -32,6 +32,7 @@ class ReplayStats:
     unreadable: Counter[str] = field(default_factory=Counter)
     bad_lines: int = 0  # of what is unreadable: events, not whole files
     examples: dict[str, list[str]] = field(default_factory=dict)
+    without_text: Counter[str] = field(default_factory=Counter)  # files that are compared by their bytes
     groups: Counter[str] = field(default_factory=Counter)  # by original: how many documents are similar to it
 
     @property
@@ -54,6 +55,12 @@ class ReplayStats:
         if len(examples) < MAX_EXAMPLES:
             examples.append(str(rejected.origin))
 
+    def count_without_text(self, reason: str, origin: str) -> None:
+        self.without_text[reason] += 1
+        examples = self.examples.setdefault(f"without text: {reason}", [])
+        if len(examples) < MAX_EXAMPLES:
+            examples.append(origin)
+
     def largest_groups(self) -> list[tuple[str, int]]:
         """The originals of the largest groups, and how many documents each group has, the original included."""
         ordered = sorted(self.groups.items(), key=lambda group: (-group[1], group[0]))
@@ -75,6 +82,10 @@ class ReplayStats:
             "unreadable": {
                 reason: {"count": count, "examples": self.examples[reason]}
                 for reason, count in sorted(self.unreadable.items())
+            },
+            "without_text": {
+                reason: {"count": count, "examples": self.examples[f"without text: {reason}"]}
+                for reason, count in sorted(self.without_text.items())
             },
             "groups": [{"original": original, "documents": count} for original, count in self.largest_groups()],
         }

@@ -1,10 +1,8 @@
-"""Read the text of a file; `BadDocument` says why it has none. UTF-8, or UTF-16 with a byte order mark."""
+"""Decode plain text that needs no guess: UTF-8, or UTF-16 with a byte order mark. `BadDocument` says why it is none."""
 
 from __future__ import annotations
 
 import codecs
-from pathlib import Path
-from typing import BinaryIO
 
 from gate.errors import BadDocument
 
@@ -15,23 +13,6 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
-def read_text_file(path: Path, *, max_chars: int) -> str:
-    """The file's text. BadDocument says what is wrong and what to do about it, and quotes nothing of the content."""
-    try:
-        with path.open("rb") as file:
-            return read_text_stream(file, max_chars=max_chars)
-    except OSError as exc:
-        raise unreadable(exc) from exc
-
-
-def read_text_stream(stream: BinaryIO, *, max_chars: int) -> str:
-    max_bytes = max_chars * BYTES_PER_CHARACTER + len(codecs.BOM_UTF8) + 1
-    raw = stream.read(min(max_bytes, FIRST_READ_BYTES))
-    if len(raw) == FIRST_READ_BYTES:
-        raw += stream.read(max_bytes - FIRST_READ_BYTES)
-    return decode_text(raw, max_chars=max_chars)
-
-
 def unreadable(error: OSError) -> BadDocument:
     """The error of the system as that of a document."""
     return BadDocument("unreadable", f"cannot be read: {error.strerror or type(error).__name__}")
@@ -40,7 +21,7 @@ def unreadable(error: OSError) -> BadDocument:
 def decode_text(raw: bytes, *, max_chars: int) -> str:
     """Decode bytes that are text and not longer than allowed. They may be cut off beyond the limit."""
     if raw.startswith(_UTF_32):  # before UTF-16, whose mark is the beginning of this one
-        raise BadDocument("bad_encoding", "is UTF-32; convert it with: iconv -f UTF-32 -t UTF-8")
+        raise BadDocument("bad_encoding", "is UTF-32")
     encoding = "utf-16" if raw.startswith(_UTF_16) else "utf-8-sig"
     if encoding != "utf-16" and b"\0" in raw[:SNIFFED_BYTES]:
         raise _binary()
@@ -49,10 +30,7 @@ def decode_text(raw: bytes, *, max_chars: int) -> str:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as exc:
-        message = f"is not UTF-8 (byte {exc.start:,}); if it is Latin-1, convert it with: iconv -f LATIN1 -t UTF-8"
-        if encoding == "utf-16":
-            message = f"is not UTF-16, as its byte order mark says, at byte {exc.start:,}; it may be cut off"
-        raise BadDocument("bad_encoding", message) from exc
+        raise BadDocument("bad_encoding", f"is not {encoding} at byte {exc.start:,}") from exc
     if "\0" in text[:SNIFFED_BYTES]:
         raise _binary()
     if len(text) > max_chars:
@@ -61,7 +39,7 @@ def decode_text(raw: bytes, *, max_chars: int) -> str:
 
 
 def _binary() -> BadDocument:
-    return BadDocument("binary", "is not a text file; extract its text first")
+    return BadDocument("binary", "is not a text file")
 
 
 def _too_large(max_chars: int) -> BadDocument:

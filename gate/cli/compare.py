@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gate.cli import show, tables
 from gate.cli.common import Options, emit, printable
-from gate.cli.session import load, open_gate
+from gate.cli.session import load, open_gate, read_options
 from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
 from gate.core.compare import Comparison
@@ -29,7 +29,7 @@ def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Opt
     if str(left) == str(right) == "-":
         raise click.UsageError("only one of the two can be read from standard input")
     settings = load(options)
-    first, second = (read_text_argument(path, max_chars=settings.limits.max_document_chars) for path in (left, right))
+    first, second = (read_text_argument(path, read_options(settings)) for path in (left, right))
     with open_gate(settings, index=MEMORY) as gate:
         [comparison] = gate.compare([(first, second)], show_passages=passages)
     if options.json:

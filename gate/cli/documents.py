@@ -14,24 +14,27 @@ import click
 from rich.text import Text
 
 from gate.api import Gate
-from gate.archive.files import FileSelection, FoundFile, FoundFiles, find_files, modified_at
-from gate.archive.text_files import read_text_file
+from gate.archive.files import FileSelection, FoundFiles
+from gate.archive.parts import SourceOptions
+from gate.archive.source import Source
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, SOME_SIMILAR, Options, ReportFiles, emit, printable, set_resume_hint
 from gate.cli.own_files import own_files
-from gate.cli.progress import ProblemLog, hidden, progress
+from gate.cli.progress import hidden, progress
 from gate.cli.reports import ReportSubject, RunReport, families, open_report, title_of
-from gate.cli.session import index_name, load, open_gate, open_index, verdict_line
+from gate.cli.session import index_name, load, open_gate, open_index, read_options, verdict_line
+from gate.cli.sources import DocumentReader, SourceDocument
 from gate.cli.text_argument import STDIN, read_text_argument
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.core.method_parameters import SimilarityIndex
 from gate.core.profile import Profile
 from gate.errors import BadDocument, ConfigError, UnknownDocument
-from gate.model import CheckIn, Match, Relation, Verdict
+from gate.extract.text_of import HtmlPart
+from gate.model import Match, Relation, Verdict
 from gate.numbers import counted, number
-from gate.pipeline import batches
 from gate.report.pairs import TextOf
+from gate.stream.field_names import FieldNames
 
 SHOWN_DOCUMENTS = 200  # of more, the table has the similar ones only: nobody looks for those in thousands of lines
 
@@ -46,46 +49,76 @@ def check(
     dry_run: bool,
     report_files: ReportFiles,
     selection: FileSelection,
+    html_text: HtmlPart,
+    encoding: str | None,
+    id_field: str | None,
+    text_field: str | None,
     strict: bool,
     verbose: bool,
     options: Options,
 ) -> None:
-    """Check files in batch by batch; the rows of the table appear when their batch is judged."""
+    """Check documents in batch by batch; the rows of the table appear when their batch is judged."""
     settings = load(options)
-    found = find_files(paths, selection)
-    own = own_files(settings, (report_files.html, report_files.csv))
-    files = [file for file in found.files if file.path.absolute() not in own]
+    source_options = SourceOptions(
+        limits=settings.limits,
+        read=read_options(settings, html=html_text, encoding=encoding),
+        selection=selection,
+        field_names=FieldNames(document_id=id_field, text=text_field),
+        content_root=settings.content_root,
+    )
     if settings.index == MEMORY or dry_run:
         set_resume_hint("nothing was kept; start again with")
     else:
         set_resume_hint("what was judged is in the index, and gets the same verdict again; continue with")
-    shown = ShownVerdicts(only_similar=only_similar, show_all=show_all or options.json, expected=len(files))
     bar = progress(quiet=options.json)
     with (
         open_report(report_files, records=by_group) as report,
         open_index(settings) if dry_run else open_gate(settings, index=settings.index) as gate,
+        DocumentReader(
+            paths,
+            source_options,
+            own=own_files(settings, (report_files.html, report_files.csv)),
+            bar=bar,
+            report=report,
+            verbose=verbose,
+            json=options.json,
+        ) as reader,
     ):
-        with ProblemLog("skipped", verbose=verbose, bar=bar, quiet=options.json) as skipped, bar:
-            task = bar.add_task("checking", total=len(files), documents=0)
-            for batch in batches(_readable(files, settings, skipped, report, json=options.json), settings.limits):
-                verdicts = gate.preview(batch) if dry_run else gate.check_in(batch)
-                if report is not None:
-                    report.add(batch, verdicts)
+        source = reader.source
+        shown = ShownVerdicts(only_similar=only_similar, show_all=show_all or options.json, expected=len(source.files))
+        with bar:
+            task = bar.add_task("checking", total=source.total_bytes, documents=0)
+            for batch in reader.batches():
+                verdicts = _judge(gate, batch, reader, report, dry_run=dry_run)
                 selected = shown.select(verdicts)
                 if not by_group:
                     with hidden(bar) if selected else nullcontext():
                         shown.write(selected, json=options.json)
-                bar.update(task, completed=shown.judged + skipped.total(), documents=shown.judged)
+                bar.update(task, completed=source.read_bytes(), documents=shown.judged)
         if report is not None:
             if by_group:
                 families(report.results, json=options.json)
             if report_files:
-                report.write(_subject(paths, found, settings, dry_run=dry_run), _texts_of(files, settings))
-    _conclude(found, shown, skipped.total(), only_similar=only_similar or by_group, json=options.json)
-    if strict and skipped.total():
+                report.write(_subject(paths, source.found, settings, dry_run=dry_run), _texts_of(source))
+    skipped = reader.unreadable.total()
+    _conclude(source.found, shown, skipped, only_similar=only_similar or by_group, json=options.json)
+    if strict and (skipped or reader.without_text.total()):
         sys.exit(SOME_FAILED)
     if fail_on_similar and shown.similar:
         sys.exit(SOME_SIMILAR)
+
+
+def _judge(
+    gate: Gate, batch: list[SourceDocument], reader: DocumentReader, report: RunReport | None, *, dry_run: bool
+) -> list[Verdict]:
+    places = {id(one.document): one.place for one in batch}
+    valid, refused = gate.validate([one.document for one in batch])
+    for document, error in refused:
+        reader.reject(document.document_id, BadDocument(error.code, f"{document.document_id}: {error}"))
+    verdicts = gate.preview(valid) if dry_run else gate.check_in(valid)
+    if report is not None:
+        report.add(valid, verdicts, places=[places[id(document)] for document in valid])
+    return verdicts
 
 
 class ShownVerdicts:
@@ -146,15 +179,14 @@ def _subject(paths: tuple[Path, ...], found: FoundFiles, settings: Settings, *, 
     return ReportSubject(title=title_of(paths), profile=settings.profile.ref, notes=tuple(notes))
 
 
-def _texts_of(files: list[FoundFile], settings: Settings) -> TextOf:
+def _texts_of(source: Source) -> TextOf:
     """Reads the text of a file again, by its document id."""
-    paths = {file.document_id: file.path for file in files}
+    paths = {file.name: file.path for file in source.files}
 
     def text_of(document_id: str) -> str | None:
-        if document_id not in paths:
-            return None  # it was judged before
-        with suppress(BadDocument):
-            return read_text_file(paths[document_id], max_chars=settings.limits.max_document_chars)
+        path = paths.get(document_id)  # of no other document: it was judged before, or is a part of a file
+        with suppress(ConfigError):
+            return None if path is None else read_text_argument(path, source.options.read)
         return None
 
     return text_of
@@ -169,29 +201,6 @@ def _left_out(found: FoundFiles, unreadable: int) -> str:
     }
     parts = [part for part, count in counts.items() if count]
     return f"; {', '.join(parts)}" if parts else ""
-
-
-def _readable(
-    files: list[FoundFile], settings: Settings, skipped: ProblemLog, report: RunReport | None, *, json: bool
-) -> Iterator[CheckIn]:
-    """The files as documents; one that cannot be read is reported and left out."""
-    for file in files:
-        document_id = file.document_id
-        try:
-            text = read_text_file(file.path, max_chars=settings.limits.max_document_chars)
-        except BadDocument as exc:
-            if json:
-                emit({"document_id": document_id, "reason": exc.code, "message": str(exc)}, err=True)
-            if report is not None:
-                report.add_unreadable(document_id, exc.code, f"{document_id}: {exc}")
-            skipped.add(exc.code, f"{document_id}: {exc}")
-        else:
-            yield CheckIn(
-                document_id=document_id,
-                text=text,
-                size_bytes=file.size_bytes,
-                checked_in_at=modified_at(file),
-            )
 
 
 def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] | None, options: Options) -> None:
@@ -221,7 +230,7 @@ def _find_similar(gate: Gate, what: str, kind: str | None, threshold: float | No
             if kind == "id" or not Path(what).is_file():
                 remedy = "give the id of a document that was checked in" + ("" if kind else ", or a file")
                 raise ConfigError(f"{what}: not known to {index_name(settings)}; {remedy}") from None
-    text = read_text_argument(what, max_chars=settings.limits.max_document_chars)
+    text = read_text_argument(what, read_options(settings))
     return gate.find_similar(text=text, threshold=threshold)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +15,8 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from gate.archive.files import FileSelection, Order
-from gate.archive.readers import FileReader, archive_files
+from gate.archive.parts import ArchivedEvent, SourceOptions
+from gate.archive.source import Source
 from gate.cli import controlled_files, show, tables
 from gate.cli.common import emit, set_resume_hint
 from gate.cli.groups import HELP_WIDTH
@@ -83,13 +83,15 @@ def _archive(path: Path, limits: Limits) -> Corpus:
     """The check-ins of an archive; another version is a document of its own. What cannot be read is left out."""
     ids: list[str] = []
     texts: list[str] = []
-    files = archive_files([path], FileSelection(order=Order.NAME))  # a copy of the corpus has other dates
     root = path if path.is_dir() else path.parent  # what is read here is shown to its owner, and sent nowhere
-    with ProblemLog("left out", bar=progress(quiet=True), hint="") as refused:
-        for result in chain.from_iterable(FileReader(file, limits=limits, content_root=root) for file in files):
-            if isinstance(result, RejectedMessage):
-                refused.add(result.error.code, str(result.error))
-            elif result is not None and isinstance(result.event, CheckInEvent):
+    by_name = FileSelection(order=Order.NAME)  # a copy of the corpus has other dates
+    options = SourceOptions(limits=limits, selection=by_name, content_root=root)
+    with ProblemLog("left out", bar=progress(quiet=True), hint="") as refused, Source([path], options) as source:
+        for result in (item.result for item in source if item is not None):
+            problem = result.error if isinstance(result, RejectedMessage) else getattr(result, "problem", None)
+            if problem is not None:
+                refused.add(problem.code, str(problem))
+            elif isinstance(result, ArchivedEvent) and isinstance(result.event, CheckInEvent):
                 document = result.event.check_in()
                 ids.append(show.versioned(document.document_id, document.version))
                 texts.append(document.text)

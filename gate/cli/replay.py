@@ -15,18 +15,21 @@ from rich.text import Text
 
 from gate.archive.files import FileSelection
 from gate.archive.journal import Journal, ReplayJob, default_journal_path
-from gate.archive.readers import STDIN, ArchiveFile, archive_file, find_archive
+from gate.archive.parts import SourceOptions
+from gate.archive.readers import STDIN
 from gate.archive.replay import Replay
 from gate.archive.replay_stats import ReplayStats, Throughput
+from gate.archive.source import Source
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
 from gate.cli.kafka import require_kafka
 from gate.cli.own_files import own_files
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.replay_targets import AnsweringTarget, GateTarget, NullTarget, open_kafka_target
-from gate.cli.session import index_name, load, open_gate
+from gate.cli.session import index_name, load, open_gate, read_options
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
+from gate.extract.text_of import HtmlPart
 from gate.index.redis.url import is_redis_url
 from gate.model import Relation
 from gate.numbers import number
@@ -49,6 +52,8 @@ def replay(
     id_field: str | None,
     text_field: str | None,
     selection: FileSelection,
+    html_text: HtmlPart,
+    encoding: str | None,
     strict: bool,
     wait: float,
     quiet: bool,
@@ -64,20 +69,29 @@ def replay(
         raise click.UsageError("name a target: --kafka HOST:PORT or --index PATH|URL; --dry-run needs none")
     if not (quiet or options.json) and sys.stdin.isatty() and any(str(path) == STDIN for path in sources):
         click.echo("reading events from standard input; Ctrl-D ends them", err=True)
+    options_of_source = SourceOptions(
+        limits=settings.limits,
+        read=read_options(settings, html=html_text, encoding=encoding),
+        selection=selection,
+        field_names=FieldNames(document_id=id_field, text=text_field),
+        source=source,
+        content_root=settings.content_root,
+    )
     stats = ReplayStats()
     bar = ReplayBar(stats, shown=not (quiet or options.json))
     with ExitStack() as stack:
         target = _open_target(stack, settings, stats, dry_run=dry_run, to_topic=to_topic, watch=wait > 0)
         is_kept = not dry_run and (to_topic or settings.index != MEMORY)
         opened = _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume) if is_kept else None
-        found = find_archive(sources, selection)
-        stats.links, stats.hidden = len(found.links), found.hidden
+        opened_source = stack.enter_context(Source(sources, options_of_source))
+        stats.links, stats.hidden = len(opened_source.found.links), opened_source.found.hidden
         own = own_files(settings, (opened.path if opened is not None else None,))
-        files = [
-            file for file in map(archive_file, found.files) if file.path is None or file.path.absolute() not in own
+        opened_source.files = [
+            file for file in opened_source.files if file.path is None or file.path.absolute() not in own
         ]
-        size = sum(file.size_bytes for file in files) if all(file.path for file in files) else None
+        size = opened_source.total_bytes
         problems = stack.enter_context(ProblemLog("skipped", verbose=verbose, bar=bar.bar))
+        textless = stack.enter_context(ProblemLog("no text", verbose=verbose, bar=bar.bar, quiet=options.json))
         stack.enter_context(bar.opened(size))
         run = Replay(
             target,
@@ -86,17 +100,15 @@ def replay(
             journal=opened,
             clock=time.monotonic,
             rate=rate,
-            source=source,
-            field_names=FieldNames(document_id=id_field, text=text_field),
-            content_root=settings.content_root,
             on_rejected=lambda rejected: _report(rejected, problems, json=options.json),
+            on_without_text=lambda problem: textless.add(problem.code, str(problem)),
             on_progress=bar.update,
         )
-        _run(run, files, target, wait, lambda: bar.update(size or 0), journal=opened)
+        _run(run, opened_source, target, wait, lambda: bar.update(size or 0), journal=opened)
     if not quiet:
         unanswered = target.unanswered() if wait else 0  # with --wait 0 no verdict was looked for
         summarise(stats, unanswered, json=options.json, dry_run=dry_run)
-    if stats.bad_lines or stats.dead_lettered or (strict and stats.unreadable):
+    if stats.bad_lines or stats.dead_lettered or (strict and (stats.unreadable or stats.without_text)):
         sys.exit(SOME_FAILED)
 
 
@@ -112,7 +124,7 @@ def _open_target(
 
 def _run(
     run: Replay,
-    files: Sequence[ArchiveFile],
+    source: Source,
     target: AnsweringTarget,
     wait: float,
     on_answers: Callable[[], None],
@@ -122,7 +134,7 @@ def _run(
     """Send the files and wait for the verdicts. Interrupted, it records what is safe before it ends."""
     set_resume_hint("nothing was kept; start again with")
     try:
-        run.run(files)
+        run.run(source)
         target.wait_answers(wait, on_answers)
     except KeyboardInterrupt:
         run.finish()
@@ -239,6 +251,15 @@ def _summary_rows(stats: ReplayStats, unanswered: int, *, dry_run: bool) -> Iter
         yield Text("links"), stats.links, "further names of files, which are no documents"
     if stats.hidden:
         yield Text("hidden"), stats.hidden, "files and folders left out; --hidden reads them"
+    for reason, count in sorted(stats.without_text.items()):
+        yield (
+            Text("without text", style="yellow"),
+            count,
+            _examples(reason, stats.examples[f"without text: {reason}"], count),
+        )
     for reason, count in sorted(stats.unreadable.items()):
-        examples = ", ".join(stats.examples[reason]) + (", ..." if count > len(stats.examples[reason]) else "")
-        yield Text("unreadable", style="red"), count, f"{reason}: {examples}"
+        yield Text("unreadable", style="red"), count, _examples(reason, stats.examples[reason], count)
+
+
+def _examples(reason: str, examples: Sequence[str], count: int) -> str:
+    return f"{reason}: {', '.join(examples)}{', ...' if count > len(examples) else ''}"

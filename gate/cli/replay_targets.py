@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gate.api import Gate
 from gate.archive.journal import Checkpoint
-from gate.archive.readers import ArchivedEvent
+from gate.archive.parts import ArchivedEvent
 from gate.archive.replay import ReplayItem, ReplayTarget
 from gate.archive.replay_stats import ReplayStats
 from gate.model import CheckIn

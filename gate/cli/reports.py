@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,10 +46,12 @@ class RunReport:
         self._html = html
         self._csv = csv
 
-    def add(self, documents: Sequence[CheckIn], verdicts: Sequence[Verdict], *, place: str | None = None) -> None:
+    def add(
+        self, documents: Sequence[CheckIn], verdicts: Sequence[Verdict], *, places: Sequence[str | None] | None = None
+    ) -> None:
         self.results.add(
             Result.of(verdict, size_bytes=_size(document), dated=document.checked_in_at, place=place)
-            for document, verdict in zip(documents, verdicts, strict=True)
+            for document, verdict, place in zip(documents, verdicts, places or repeat(None))
         )
 
     def add_unreadable(self, name: str, reason: str, message: str) -> None:

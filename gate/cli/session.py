@@ -12,6 +12,8 @@ from gate.cli.common import Options
 from gate.config.index import MEMORY
 from gate.config.settings import EffectiveSetting, Settings, load_settings
 from gate.errors import ConfigError, NoIndex
+from gate.extract.encodings import is_known_encoding
+from gate.extract.text_of import HtmlPart, ReadOptions
 from gate.index.redis.url import hide_credentials, is_redis_url
 from gate.index.tools.transfer import is_empty
 from gate.model import Verdict
@@ -25,6 +27,13 @@ def load(options: Options, **flags: object) -> Settings:
 def load_with_origins(options: Options, **flags: object) -> tuple[Settings, dict[str, EffectiveSetting]]:
     own = {key: value for key, value in flags.items() if value is not None}
     return load_settings({**options.flags, **own}, os.environ, options.config)
+
+
+def read_options(settings: Settings, *, html: HtmlPart = "main", encoding: str | None = None) -> ReadOptions:
+    """How files are read that are no plain text. ConfigError: there is no such encoding."""
+    if encoding is not None and not is_known_encoding(encoding):
+        raise ConfigError(f"--encoding: {encoding!r} is not known; give one such as utf-8, cp1252 or shift_jis")
+    return ReadOptions(html=html, encoding=encoding, limits=settings.extract)
 
 
 def verdict_line(verdict: Verdict) -> bytes:

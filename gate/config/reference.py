@@ -95,6 +95,15 @@ DESCRIPTIONS: dict[str, str] = {
     "limits.max_uri_chars": "The length of the longest URI of a document that is kept.",
     "limits.max_metadata_bytes": "The size of the largest metadata of a document that is kept.",
     "limits.long_details": "Cut a title, source, URI or metadata over its limit, or refuse the document.",
+    "extract.max_file_bytes": "The size of the largest file whose text is extracted; plain text has limits of its own.",
+    "extract.max_pages": "How many pages, slides, sheets or chapters a file may have.",
+    "extract.max_unpacked_bytes": "How many bytes may be unpacked out of one document.",
+    "extract.max_ratio": "How many times its size a document may unpack to; 16 MiB are free.",
+    "extract.max_members": "How many files one document may be made of.",
+    "extract.max_depth": "How deep the elements of a document may be nested, and parts of a mail.",
+    "extract.cpu_seconds": "How much CPU the extraction of one text may take.",
+    "extract.wall_seconds": "How long the extraction of one text may take.",
+    "extract.memory_bytes": "How much memory the extraction of one text may take.",
 }
 
 # What a setting means while it is not set.
@@ -164,7 +173,7 @@ def _type_of(key: str) -> str:
         **stream.WORKER,
         **stream.SERVER,
         **service.SERVICE,
-        **{name: field.type for name, field in settings.LIMITS.items()},
+        **{name: field.type for name, field in (settings.LIMITS | settings.EXTRACT).items()},
     }
     if key in kinds and key != "api_allowed_hosts":
         return describe_type(kinds[key]).removeprefix("give a ").removeprefix("give ").removeprefix("choose one of ")

@@ -24,6 +24,7 @@ from gate.config.sources import Layer, Setting, convert_setting, quote, read_byt
 from gate.config.stream import KAFKA_FILES, STREAM, effective_stream_values, load_stream_settings
 from gate.core.profile import Profile
 from gate.errors import ConfigError
+from gate.extract.limits import ExtractLimits
 from gate.http.settings import ServiceSettings
 from gate.index.redis.url import RedisSettings, is_redis_url
 from gate.limits import Limits
@@ -48,7 +49,10 @@ PATHS = (
     *FILES,
 )
 LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
-KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *SERVICE, *LIMITS)
+# The length of a text is limited by limits.max_document_chars, wherever it comes from.
+EXTRACT = {f"extract.{field.name}": field for field in structs.fields(ExtractLimits) if field.name != "max_chars"}
+TABLES = ("limits", "extract")
+KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *SERVICE, *LIMITS, *EXTRACT)
 FLAGS = {"kafka_brokers": "--kafka"}  # flags whose name is not that of the setting
 
 # Kubernetes sets these in every container beside a Service called "gate", so they are not misspelled settings.
@@ -87,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     content_root: Path | None = None
     secret: Secret = Secret()
     limits: Limits = Limits()
+    extract: ExtractLimits = ExtractLimits()
     kafka: KafkaSettings | None = None  # None: no brokers were named
     worker: WorkerSettings = WorkerSettings()
     server: ServerSettings = ServerSettings()
@@ -117,6 +122,9 @@ def load_settings(
     limits = {
         field.name: convert_setting(key, raw[key], field.type, problems) for key, field in LIMITS.items() if key in raw
     }
+    extract = {
+        field.name: convert_setting(key, raw[key], field.type, problems) for key, field in EXTRACT.items() if key in raw
+    }
     own = {key: convert_setting(key, raw[key], kind, problems) for key, kind in OWN.items() if key in raw}
     secrets = {name: _secret(name, environ, raw, paths, problems) for name in SECRETS}
     if len(secrets["secret"].value) > MAX_SECRET_BYTES:
@@ -141,6 +149,7 @@ def load_settings(
         content_root=root,
         secret=Secret(secrets["secret"].value),
         limits=Limits(**limits),
+        extract=ExtractLimits(max_chars=Limits(**limits).max_document_chars, **extract),
         kafka=stream.kafka if "kafka_brokers" in raw else None,
         worker=stream.worker,
         server=stream.server,
@@ -164,6 +173,7 @@ def _effective(
     if settings.kafka is None:
         values["kafka_brokers"] = None
     values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
+    values |= {key: getattr(settings.extract, field.name) for key, field in EXTRACT.items()}
     rows = {key: EffectiveSetting(value, raw[key].source if key in raw else "default") for key, value in values.items()}
     rows |= {name: EffectiveSetting("set" if one.value else None, one.source) for name, one in secrets.items()}
     for name, value in (("redis_username", settings.redis.username), ("redis_password", settings.redis.password)):
@@ -195,8 +205,8 @@ def _file_layer(config_path: Path | None, named: str | None, problems: list[str]
         path = DEFAULT_FILE
     flat: dict[str, object] = {}
     for key, value in read_toml(path, "config", problems).items():
-        if key == "limits" and isinstance(value, dict):
-            flat |= {f"limits.{name}": one for name, one in value.items()}
+        if key in TABLES and isinstance(value, dict):
+            flat |= {f"{key}.{name}": one for name, one in value.items()}
         else:
             flat[key] = value
     for name in SECRETS:
@@ -236,7 +246,7 @@ def _flag_layer(flags: Mapping[str, object], problems: list[str]) -> dict[str, S
         if key not in KEYS:
             problems.append(f"--set {key}: unknown; {suggest(key, KEYS)}")
             continue
-        is_set = key in LIMITS or key in STREAM or key in OWN or key.startswith(("redis_", "kafka_", "api_"))
+        is_set = "." in key or key in STREAM or key in OWN or key.startswith(("redis_", "kafka_", "api_"))
         flag = FLAGS.get(key) or (f"--set {key}" if is_set else "--" + key.replace("_", "-"))
         raw[key] = Setting(value, flag, Layer.FLAG, Path())
     return raw

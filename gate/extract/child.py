@@ -12,10 +12,12 @@ import signal
 import sys
 from pathlib import Path
 
+from msgspec import structs
+
 from gate.errors import BadDocument
 from gate.extract.formats import extract_text
 from gate.extract.limits import ExtractLimits
-from gate.extract.messages import Request, Response, pack, read_request
+from gate.extract.messages import READY, Request, Response, pack, read_request
 from gate.extract.text_of import ExtractedText
 
 _MAX_FILES = 32
@@ -29,6 +31,8 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not be taken for a response
     _limit_process()
     memory_at_start = _memory_bytes()
+    responses.write(READY)
+    responses.flush()
     while (request := read_request(requests)) is not None:
         limits = request.options.limits
         _limit_request(limits, memory_at_start)
@@ -81,7 +85,7 @@ def _checked(extracted: ExtractedText, limits: ExtractLimits) -> ExtractedText:
     except UnicodeEncodeError:
         text = text.encode(errors="replace").decode()
     title = extracted.title and extracted.title[: limits.max_chars].encode(errors="replace").decode()
-    return ExtractedText(text=text, format=extracted.format, title=title)
+    return structs.replace(extracted, text=text, title=title)
 
 
 def costs_memory(limits: ExtractLimits) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from gate.errors import BadDocument
 from gate.extract.text_of import ExtractedText, ReadOptions, TextParts
@@ -17,6 +18,8 @@ _MARKS = (
 _SAMPLE_BYTES = 4096
 # Of the bytes at even or odd places so many are zero in UTF-16 without a mark: in most scripts that of spaces at least.
 _MIN_ZEROS = 0.1
+_CONTROLS = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")  # but those that move a cursor or begin a colour
+_MAX_CONTROLS = 0.01
 
 
 def read_plain_text(data: bytes, options: ReadOptions) -> ExtractedText:
@@ -33,20 +36,25 @@ def decode(data: bytes, encoding: str | None) -> str:
     except (UnicodeDecodeError, LookupError) as exc:
         at = f" at byte {exc.start:,}" if isinstance(exc, UnicodeDecodeError) else ""
         raise BadDocument("bad_encoding", f"is no text in {name}{at}; name its encoding with --encoding") from exc
-    if "\0" in text:
+    if "\0" in text or (encoding is None and name != "utf-8" and _has_controls(text[:_SAMPLE_BYTES])):
         raise BadDocument("binary", "is not a text file")
     return text
+
+
+def _has_controls(sample: str) -> bool:
+    """Whether there are more control characters than in any text: in bytes that merely decode, every tenth is one."""
+    return len(_CONTROLS.findall(sample)) > _MAX_CONTROLS * len(sample)
 
 
 def decode_any(data: bytes, encoding: str | None) -> str:
     """Text at any price, for parts that declare their encoding, rightly or not: what does not fit is replaced."""
     try:
-        return decode(data, encoding if _is_known(encoding) else None)
+        return decode(data, encoding if is_known_encoding(encoding) else None)
     except BadDocument:
         return data.decode("cp1252", errors="replace").replace("\0", "")
 
 
-def _is_known(encoding: str | None) -> bool:
+def is_known_encoding(encoding: str | None) -> bool:
     try:
         return encoding is not None and codecs.lookup(encoding)._is_text_encoding
     except (LookupError, ValueError):

@@ -11,6 +11,8 @@ import re
 import zipfile
 from typing import Any, Literal, NamedTuple
 
+from msgspec import structs
+
 from gate.errors import BadDocument
 from gate.extract.text_of import ExtractedText, ReadOptions, encrypted
 from gate.extract.zipped import ZippedFiles
@@ -135,11 +137,11 @@ def extract_text(data: bytes, options: ReadOptions) -> ExtractedText:
         extracted = read(data, options)
     if found is not TEXT and not extracted.text.strip():
         raise BadDocument("no_text", f"is a {found.name} file without text, for example scanned pages")
-    return extracted
+    return structs.replace(extracted, mime_type=found.mime_type)
 
 
 def _import(found: Format) -> Any:
     try:
         return importlib.import_module(f"gate.extract.{found.module}")
     except ImportError as exc:
-        raise BadDocument("unreadable", f"is a {found.name} file; to read those: {INSTALL}") from exc
+        raise BadDocument("not_installed", f"is a {found.name} file; to read those: {INSTALL}") from exc

@@ -10,6 +10,7 @@ import msgspec
 from gate.errors import BadDocument, Reason
 from gate.extract.text_of import ExtractedText, ReadOptions
 
+READY = b"R"  # a child that has started; its time begins with the first request
 LENGTH = struct.Struct("<Q")
 
 

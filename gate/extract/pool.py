@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,15 +19,15 @@ import msgspec
 from gate.errors import BadDocument, GateError
 from gate.extract.child import costs_memory
 from gate.extract.limits import ExtractLimits
-from gate.extract.messages import LENGTH, Request, Response, pack
+from gate.extract.messages import LENGTH, READY, Request, Response, pack
 from gate.extract.text_of import ExtractedText, ReadOptions
 
 _CHUNK_BYTES = 1 << 20
+_START_SECONDS = 120  # of an interpreter on a machine that is busy
 _BYTES_PER_CHARACTER = 4
 _OTHER_BYTES = 1 << 16  # of a response, beside its text and title
-_AHEAD = 3  # files for each child that are asked for before the first is taken
 
-Item = TypeVar("Item")
+Done = TypeVar("Done")
 Result = ExtractedText | BadDocument
 
 
@@ -44,26 +44,17 @@ class ExtractorPool:
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="extract")
 
     def submit(self, file: Path | bytes) -> Future[Result]:
-        return self._threads.submit(self._extract, file)
+        return self.run(lambda: self.ask(file))
 
     def extract(self, file: Path | bytes) -> Result:
         return self.submit(file).result()
 
-    def extract_all(
-        self, items: Iterable[Item], file_of: Callable[[Item], Path | bytes | None]
-    ) -> Iterator[tuple[Item, Result | None]]:
-        """Each item with what its file holds, in their order, some files ahead of what is taken. None: it has none."""
-        waiting: list[tuple[Item, Future[Result] | None]] = []
-        for item in items:
-            file = file_of(item)
-            waiting.append((item, None if file is None else self.submit(file)))
-            if len(waiting) > _AHEAD * self.processes:
-                first, future = waiting.pop(0)
-                yield first, None if future is None else future.result()
-        for item, future in waiting:
-            yield item, None if future is None else future.result()
+    def run(self, work: Callable[[], Done]) -> Future[Done]:
+        """Do some work beside, in the order of the calls, as many at once as there are processes. It may `ask`."""
+        return self._threads.submit(work)
 
-    def _extract(self, file: Path | bytes) -> Result:
+    def ask(self, file: Path | bytes) -> Result:
+        """Extract a file, and wait for that."""
         request = (
             Request(path=str(file), options=self._options)
             if isinstance(file, Path)
@@ -104,9 +95,9 @@ class _Child:
 
     def ask(self, request: Request) -> Result:
         limits = request.options.limits
-        process = self._process or self._start()
-        deadline = time.monotonic() + limits.wall_seconds
         try:
+            process = self._process or self._start()
+            deadline = time.monotonic() + limits.wall_seconds
             _write(process, pack(request), deadline)
             response = _read(process, limits, deadline)
         except _TimeOut:
@@ -131,6 +122,7 @@ class _Child:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
+        _read_bytes(self._process, len(READY), time.monotonic() + _START_SECONDS)
         return self._process
 
     def stop(self) -> int:

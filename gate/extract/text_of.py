@@ -27,6 +27,7 @@ class ExtractedText(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     format: str  # the name of the format
     title: str | None = None
+    mime_type: str | None = None
 
 
 class TextParts:

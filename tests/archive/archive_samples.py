@@ -15,7 +15,8 @@ from typing import Any
 from backports import zstd
 
 from gate.archive.files import DEFAULT_SELECTION, FileSelection
-from gate.archive.readers import ArchivedEvent, FileReader, ReadResult, archive_files
+from gate.archive.parts import ArchivedEvent, EndOfFile, SourceOptions
+from gate.archive.source import Source
 from gate.limits import Limits
 from gate.wire import CheckInEvent, RejectedMessage
 
@@ -32,8 +33,12 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 def read(
     *paths: Path, limits: Limits = LIMITS, selection: FileSelection = DEFAULT_SELECTION, **options: Any
-) -> list[ReadResult]:
-    return [one for file in archive_files(paths, selection) for one in FileReader(file, limits=limits, **options)]
+) -> list[ArchivedEvent | RejectedMessage | None]:
+    after = options.pop("after", 0)
+    source_options = SourceOptions(limits=limits, selection=selection, processes=1, **options)
+    with Source(paths, source_options) as source:
+        results = [item and item.result for item in source.after(lambda file: after)]
+    return [result for result in results if not isinstance(result, EndOfFile)]
 
 
 def documents(*paths: Path, **options: Any) -> dict[str, str | None]:
@@ -45,6 +50,12 @@ def documents(*paths: Path, **options: Any) -> dict[str, str | None]:
 
 def rejections(*paths: Path, **options: Any) -> list[tuple[str, str]]:
     return [(one.error.code, str(one.error)) for one in read(*paths, **options) if isinstance(one, RejectedMessage)]
+
+
+def problems(*paths: Path, **options: Any) -> list[tuple[str, str]]:
+    """Why documents have no text."""
+    results = [one.problem for one in read(*paths, **options) if isinstance(one, ArchivedEvent)]
+    return [(problem.code, str(problem)) for problem in results if problem is not None]
 
 
 def write(path: Path, content: bytes | str) -> Path:

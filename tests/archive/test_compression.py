@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gate.archive import compression
 from gate.archive.compression import open_decompressed
-from gate.archive.readers import ArchivedEvent
+from gate.archive.parts import ArchivedEvent
 from gate.errors import BadDocument
 from gate.wire import RejectedMessage
 from tests.archive.archive_samples import COMPRESS, documents, line, read, rejections, write

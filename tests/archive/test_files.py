@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gate.archive.files import FileSelection, FoundFile, Link, Order, find_files, modified_at
-from gate.archive.readers import ArchivedEvent, archive_files
+from gate.archive.parts import ArchivedEvent, SourceOptions
+from gate.archive.readers import archive_files
 from tests.archive.archive_samples import NOON, documents, line, read, rejections, write
 
 
@@ -64,13 +65,15 @@ def test_a_file_of_events_is_as_old_as_its_first_event(tmp_path: Path) -> None:
     write(tmp_path / "b.jsonl.gz", gzip.compress(line("b", checked_in_at="2020-05-18T12:00:00").encode()))
     write(tmp_path / "c.jsonl", line("c"))
     write(tmp_path / "d.jsonl", "no json")
-    names = [file.name for file in archive_files([Path("-"), tmp_path], FileSelection())]
+    names = [file.name for file in archive_files([Path("-"), tmp_path], SourceOptions())]
     assert [Path(name).name for name in names] == ["c.jsonl", "d.jsonl", "b.jsonl.gz", "text.txt", "a.jsonl", "-"]
 
 
 def test_a_pipe_is_not_read_to_date_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "events.jsonl")
-    assert [file.name for file in archive_files([tmp_path / "events.jsonl"])] == [f"{tmp_path}/events.jsonl"]
+    assert [file.name for file in archive_files([tmp_path / "events.jsonl"], SourceOptions())] == [
+        f"{tmp_path}/events.jsonl"
+    ]
 
 
 def test_a_symbolic_link_to_a_file_that_is_found_is_a_link_to_its_document(tmp_path: Path) -> None:

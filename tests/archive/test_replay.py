@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from gate.archive.files import FileSelection, Order
 from gate.archive.journal import Checkpoint, Journal, ReplayJob
-from gate.archive.readers import archive_files
+from gate.archive.parts import SourceOptions
 from gate.archive.replay import Replay, ReplayItem
 from gate.archive.replay_stats import ReplayStats
+from gate.archive.source import Source
 from gate.limits import Limits
 
 BY_NAME = FileSelection(order=Order.NAME)
@@ -89,9 +90,8 @@ def replay(
 ) -> ReplayStats:
     stats = ReplayStats()
     limits = Limits(batch_chars=40)  # ten documents of these
-    Replay(target, stats=stats, limits=limits, journal=journal, clock=target.clock, rate=rate).run(
-        archive_files([folder], selection)
-    )
+    with Source([folder], SourceOptions(limits=limits, selection=selection)) as source:
+        Replay(target, stats=stats, limits=limits, journal=journal, clock=target.clock, rate=rate).run(source)
     return stats
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gate.limits import Limits
-from tests.archive.archive_samples import documents, read, rejections, write
+from tests.archive.archive_samples import documents, problems, read, rejections, write
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
@@ -21,9 +21,7 @@ def test_a_text_is_read_in_every_encoding_that_can_be_recognised(tmp_path: Path,
 @pytest.mark.parametrize(
     ("content", "code", "said"),
     [
-        ("é".encode("latin-1") + b"t\xe9", "bad_encoding", "is not UTF-8 (byte 0)"),
-        ("wide".encode("utf-32"), "bad_encoding", "is UTF-32"),
-        ("odd".encode("utf-16")[:-1], "bad_encoding", "is not UTF-16"),
+        ("odd".encode("utf-16")[:-1], "bad_encoding", "is no text in utf-16"),
         (b"\x89PNG\r\n\0\0", "binary", "is not a text file"),
         ("a\0b".encode("utf-16"), "binary", "is not a text file"),
         ("x" * 1001, "too_large", "has more than 1,000 characters"),
@@ -31,12 +29,12 @@ def test_a_text_is_read_in_every_encoding_that_can_be_recognised(tmp_path: Path,
         (b"x" * 100_000, "too_large", "has more than 1,000 characters"),
     ],
 )
-def test_a_file_that_is_not_text_is_reported_and_the_others_are_read(
+def test_a_file_that_is_not_text_is_compared_by_its_bytes_and_the_others_are_read(
     tmp_path: Path, content: bytes | str, code: str, said: str
 ) -> None:
     write(tmp_path / "bad.txt", content)
     write(tmp_path / "good.txt", "x" * 1000)
-    [(reason, message)] = rejections(tmp_path)
+    [(reason, message)] = problems(tmp_path)
     assert reason == code
     assert message.startswith(f"bad.txt: {said}")
     assert len(read(tmp_path)) == 2

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
+from tests.extract.office_samples import docx_of
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -207,13 +208,11 @@ def test_a_file_that_fails_while_it_is_read_is_skipped_and_the_rest_is_judged(tm
 
 
 BAD_FILES = {
-    "image.png": (b"\x89PNG\r\n\0\0" + CANARY.encode(), "binary", "is not a text file; extract its text first"),
-    "latin.txt": (f"{CANARY} Stück".encode("latin-1"), "bad_encoding", "is not UTF-8 (byte 15); if it is Latin-1"),
-    "wide.txt": (CANARY.encode("utf-32"), "bad_encoding", "is UTF-32; convert it with: iconv"),
-    "cut.txt": (CANARY.encode("utf-16")[:-1], "bad_encoding", "is not UTF-16, as its byte order mark says"),
+    "image.png": (b"\x89PNG\r\n\0\0" + CANARY.encode(), "binary", "is not a text file"),
+    "cut.txt": (CANARY.encode("utf-16")[:-1], "bad_encoding", "is no text in utf-16 at byte"),
+    "cut.docx": (docx_of(CANARY)[:-100], "damaged", "is a damaged ZIP file, or an office document in one"),
     "long.txt": ((TEXT * 10).encode(), "too_large", "has more than 5,000 characters; split it, or raise limits."),
     "huge.txt": (("é" * 20001).encode(), "too_large", "has more than 5,000 characters"),
-    "half.txt": (TEXT.encode() + b"\xed\xa0\xbd", "bad_encoding", "is not UTF-8"),  # a surrogate, written as UTF-8
 }
 
 
@@ -226,25 +225,27 @@ def bad_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_that_are_no_text_are_skipped_with_a_remedy_and_the_rest_is_judged(bad_folder: Path) -> None:
+def test_files_without_text_are_compared_by_their_bytes_and_the_reason_is_reported(bad_folder: Path) -> None:
     result = gate("check", bad_folder, "-v", "--set", "limits.max_document_chars=5000")
     assert result.exit_code == 0
     for name, (_, _, message) in BAD_FILES.items():
-        assert f"skipped: {name}: {message}" in result.stderr
+        assert f"no text: {name}: {message}" in result.stderr
     assert "skipped: lost.txt: cannot be read: No such file or directory" in result.stderr
-    assert "1 document: 1 new; 8 could not be read." in result.stdout
+    assert "6 documents: 1 new, 5 unreadable; 1 could not be read." in result.stdout
 
 
 def test_a_file_that_cannot_be_read_fails_a_strict_check(bad_folder: Path) -> None:
     result = gate("check", bad_folder, "--strict", "--set", "limits.max_document_chars=5000")
     assert result.exit_code == 1
-    assert "1 document: 1 new; 8 could not be read." in result.stdout
     assert gate("check", bad_folder, "--strict", "--include", "good.txt").exit_code == 0
+    assert gate("check", bad_folder, "--strict", "--include", "*.png").exit_code == 1
+    assert gate("check", bad_folder, "--strict", "--include", "lost.txt").exit_code == 1
 
 
 def test_files_that_are_no_text_are_reported_to_programs_in_json(bad_folder: Path) -> None:
     result = gate("check", bad_folder, "--json", "--set", "limits.max_document_chars=5000")
-    assert [v["document_id"] for v in lines(result.stdout)] == ["good.txt"]
+    judged = {verdict["document_id"]: verdict["unreadable_reason"] for verdict in lines(result.stdout)}
+    assert judged == {name: reason for name, (_, reason, _) in BAD_FILES.items()} | {"good.txt": None}
     reasons = {name: reason for name, (_, reason, _) in BAD_FILES.items()} | {"lost.txt": "unreadable"}
     assert {one["document_id"]: one["reason"] for one in lines(result.stderr)} == reasons
 

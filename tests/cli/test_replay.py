@@ -77,16 +77,14 @@ def archive() -> Path:
 
 def test_an_archive_is_judged_in_the_order_of_its_names(archive: Path) -> None:
     report = summary(archive, "--index", "kept.sqlite", code=1)
-    assert report["relations"] == {"new": 4, "exact": 1, "near": 1}
+    assert report["relations"] == {"new": 4, "exact": 1, "near": 1, "unreadable": 1}
     assert report["groups"] == [
         {"original": "bread.txt", "documents": 2},
         {"original": "letters/light.txt", "documents": 2},
     ]
-    assert report["unreadable"] == {
-        "bad_json": {"count": 1, "examples": ["more.jsonl.gz:3"]},
-        "binary": {"count": 1, "examples": ["photo.png"]},
-    }
-    assert (report["read"], report["deletes"], report["sent"]) == (7, 1, 7)
+    assert report["unreadable"] == {"bad_json": {"count": 1, "examples": ["more.jsonl.gz:3"]}}
+    assert report["without_text"] == {"binary": {"count": 1, "examples": ["photo.png"]}}
+    assert (report["read"], report["deletes"], report["sent"]) == (8, 1, 8)
     [verdict] = [
         json.loads(line) for line in gate("explain", "again", "--index", "kept.sqlite", "--json").stdout.splitlines()
     ]
@@ -96,7 +94,7 @@ def test_an_archive_is_judged_in_the_order_of_its_names(archive: Path) -> None:
 def test_the_summary_for_people_has_the_same_counts_and_no_text(archive: Path) -> None:
     result = gate("replay", archive, "--index", "kept.sqlite")
     assert result.exit_code == 1
-    assert "skipped: photo.png: is not a text file; extract its text first" in result.stderr
+    assert "no text: photo.png: is not a text file" in result.stderr
     assert "near" in result.stdout
     assert "letters/light.txt          2" in result.stdout
     assert CANARY not in result.output
@@ -105,18 +103,18 @@ def test_the_summary_for_people_has_the_same_counts_and_no_text(archive: Path) -
 
 def test_a_dry_run_reads_everything_and_leaves_nothing(archive: Path, state: Path) -> None:
     report = summary(archive, "--index", "kept.sqlite", "--dry-run", code=1)
-    assert (report["read"], report["sent"], report["relations"]) == (7, 0, {})
-    assert report["unreadable"]["binary"]["count"] == 1
+    assert (report["read"], report["sent"], report["relations"]) == (8, 0, {})
+    assert report["without_text"]["binary"]["count"] == 1
     assert not Path("kept.sqlite").exists()
     assert not state.exists()
 
 
 def test_files_that_are_done_are_left_out_by_resume_and_judged_alike_without(archive: Path) -> None:
     before = summary(archive, "--index", "kept.sqlite", code=1)
-    assert summary(archive, "--index", "kept.sqlite", "--resume", "--strict", code=1)["read"] == 0
+    assert summary(archive, "--index", "kept.sqlite", "--resume", "--strict")["read"] == 0
     (archive / "bread.txt").write_text(BRIDGE)
-    resumed = summary(archive, "--index", "kept.sqlite", "--resume", "--strict", code=1)
-    assert (resumed["read"], resumed["done_before"]) == (1, 4)
+    resumed = summary(archive, "--index", "kept.sqlite", "--resume", "--strict")
+    assert (resumed["read"], resumed["done_before"]) == (1, 5)
     (archive / "bread.txt").write_text(BREAD)
     assert summary(archive, "--index", "kept.sqlite", code=1)["judged"] == before["judged"]
 
@@ -131,8 +129,8 @@ def test_standard_input_is_replayed_and_resumed_by_its_lines() -> None:
 
 def test_an_index_beside_the_documents_is_none_of_them(archive: Path) -> None:
     report = summary(archive, "--index", archive / "kept.sqlite", "--journal", archive / "notes", code=1)
-    assert report["unreadable"]["binary"] == {"count": 1, "examples": ["photo.png"]}
-    assert report["read"] == 7
+    assert report["without_text"]["binary"] == {"count": 1, "examples": ["photo.png"]}
+    assert report["read"] == 8
 
 
 def test_a_replay_without_a_target_is_refused(archive: Path) -> None:
@@ -145,7 +143,7 @@ def test_a_replay_without_a_target_is_refused(archive: Path) -> None:
 
 def test_a_file_that_cannot_be_read_fails_only_a_strict_replay(archive: Path) -> None:
     (archive / "more.jsonl.gz").unlink()
-    assert summary(archive, "--index", "kept.sqlite")["unreadable"]["binary"]["count"] == 1
+    assert summary(archive, "--index", "kept.sqlite")["without_text"]["binary"]["count"] == 1
     summary(archive, "--index", "kept.sqlite", "--strict", code=1)
 
 
@@ -153,7 +151,7 @@ def test_what_is_no_document_is_counted(archive: Path) -> None:
     (archive / ".hidden").write_text(BREAD)
     (archive / "link").symlink_to("bread.txt")
     report = summary(archive, "--dry-run", code=1)
-    assert (report["read"], report["links"], report["hidden"]) == (7, 1, 1)
+    assert (report["read"], report["links"], report["hidden"]) == (8, 1, 1)
     shown = gate("replay", archive, "--dry-run").stdout
     assert "links" in shown
     assert "hidden" in shown

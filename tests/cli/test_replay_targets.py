@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gate import Gate, Limits
 from gate.archive.journal import Checkpoint
-from gate.archive.readers import ArchivedEvent
+from gate.archive.parts import ArchivedEvent
 from gate.archive.replay import ReplayItem
 from gate.archive.replay_stats import ReplayStats
 from gate.cli.replay_targets import GateTarget, NullTarget

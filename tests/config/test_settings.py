@@ -12,6 +12,7 @@ from gate.config.settings import Secret, load_settings
 from gate.config.stream import STREAM
 from gate.core.builtin_profiles import BUILT_IN
 from gate.errors import ConfigError
+from gate.extract.limits import ExtractLimits
 from gate.limits import Limits
 from tests.config.settings_problems import problems, write
 
@@ -45,9 +46,10 @@ def test_flags_win_over_the_environment_and_that_over_the_file_and_that_over_the
 def test_every_setting_has_an_origin() -> None:
     _, origins = load_settings({}, {})
     limits = {f"limits.{name}" for name in Limits.__struct_fields__}
+    extract = {f"extract.{name}" for name in ExtractLimits.__struct_fields__} - {"extract.max_chars"}
     paths = {"index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file"}
     others = {name for name in origins if name not in STREAM and not name.startswith(("redis_", "kafka_", "api_"))}
-    assert others == {"profile", "secret", "keep_details"} | paths | limits
+    assert others == {"profile", "secret", "keep_details"} | paths | limits | extract
 
 
 def test_a_flag_that_was_not_given_changes_nothing() -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gate.extract.limits import ExtractLimits
-from gate.extract.messages import LENGTH, Request, Response, pack
+from gate.extract.messages import LENGTH, READY, Request, Response, pack
 from gate.extract.text_of import ReadOptions
 from tests.extract.office_samples import docx_of
 
@@ -26,6 +26,7 @@ def responses(*requests: Request) -> list[Response]:
     )
     stream = io.BytesIO(child.stdout)
     found = []
+    assert stream.read(len(READY)) == READY
     while head := stream.read(LENGTH.size):
         found.append(msgspec.msgpack.decode(stream.read(LENGTH.unpack(head)[0]), type=Response))
     return found

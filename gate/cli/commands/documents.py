@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import file_selection, report_files, verbose
+from gate.cli.commands.shared import field_names, file_selection, reading, report_files, verbose
 from gate.cli.common import common
 
 
@@ -25,6 +25,8 @@ from gate.cli.common import common
 @click.option("--by-group", is_flag=True, help="Show each original with its copies, when all are judged.")
 @click.option("--dry-run", is_flag=True, help="Judge each file against the index by itself, and add nothing to it.")
 @report_files
+@field_names
+@reading
 @file_selection
 @verbose
 @common()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import content_root, field_names, file_selection, verbose
+from gate.cli.commands.shared import content_root, field_names, file_selection, reading, verbose
 from gate.cli.common import brokers, common
 
 
@@ -103,6 +103,7 @@ def run(**arguments: Any) -> None:
 @click.option("--source", metavar="NAME", help="The source of documents that name none, for the metrics.")
 @content_root
 @field_names
+@reading
 @file_selection
 @click.option(
     "--wait",

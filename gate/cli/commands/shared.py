@@ -45,6 +45,26 @@ def field_names(command: F) -> F:
     return typed
 
 
+def reading(command: F) -> F:
+    """Add the options that say how files are read."""
+    decorated: Any = command
+    for option in (
+        click.option(
+            "--encoding", metavar="NAME", help="The encoding of plain texts. Default: what each says, or looks like."
+        ),
+        click.option(
+            "--html-text",
+            type=click.Choice(["main", "full"]),
+            default="main",
+            show_default=True,
+            help="Of HTML pages, the text without navigation and frame, or all that can be seen.",
+        ),
+    ):
+        decorated = option(decorated)
+    typed: F = decorated
+    return typed
+
+
 def file_selection(command: F) -> F:
     """Add the options that choose files of folders and their order; the command gets them as `selection`."""
 
@@ -65,7 +85,7 @@ def file_selection(command: F) -> F:
 
     decorated: Any = with_selection
     for option in (
-        click.option("--strict", is_flag=True, help="Exit with 1 if a file cannot be read."),
+        click.option("--strict", is_flag=True, help="Exit with 1 if a file, or its text, cannot be read."),
         click.option("--follow-links", is_flag=True, help="Read files outside of the folder that it has links to."),
         click.option("--hidden", is_flag=True, help="Read hidden files and folders too."),
         click.option(
