@@ -33,7 +33,7 @@ def read_document(opened: OpenFile) -> Iterator[ReadResult]:
                 yield _compared_by_bytes(event, origin, data, opened.stream, "too_large", str(exc))
                 return
         else:
-            yield ArchivedEvent(event=_with_text(event, text), origin=origin)
+            yield ArchivedEvent(event=_with_text(event, text, size_bytes=len(data)), origin=origin)
             return
     if opened.path is not None:
         size = opened.size_bytes or 0
@@ -48,9 +48,13 @@ def read_document(opened: OpenFile) -> Iterator[ReadResult]:
         yield UnreadDocument(event=event, origin=origin, content=data, size_bytes=len(data))
 
 
-def _with_text(event: CheckInEvent, text: str) -> CheckInEvent:
+def _with_text(event: CheckInEvent, text: str, *, size_bytes: int) -> CheckInEvent:
     return CheckInEvent(
-        document_id=event.document_id, text=text, source=event.source, checked_in_at=event.checked_in_at
+        document_id=event.document_id,
+        text=text,
+        source=event.source,
+        size_bytes=size_bytes,
+        checked_in_at=event.checked_in_at,
     )
 
 

@@ -48,7 +48,7 @@ def test_by_group_each_original_comes_with_its_copies(notes: Path) -> None:
         ["new/light-2.txt", "near", rows[2][2]],
         ["new/LIGHT.TXT", "exact", "100.0"],
     ]
-    assert rows[4][:2] == ["4", "documents:"]
+    assert rows[4][:2] == ["5", "documents:"]
     [family] = lines(done("check", notes, "--by-group", "--json").stdout)
     assert family["original"] == "light.txt"
     assert [(copy["document_id"], copy["relation"]) for copy in family["copies"]] == [
@@ -65,7 +65,7 @@ def test_the_table_in_a_file_has_every_document_with_its_size_and_time(notes: Pa
         ("bread.txt", "new"),
         ("new/light-2.txt", "near"),
         ("new/LIGHT.TXT", "exact"),
-        ("photo.png", "not judged"),
+        ("photo.png", "unreadable"),
     ]
     assert rows[3]["original"] == "light.txt"
     assert rows[0]["size_bytes"] == str(len(LIGHTHOUSE))
@@ -108,10 +108,10 @@ async def test_the_page_shows_a_copy_beside_its_original_and_why_a_file_was_not_
     done("check", notes, "--html", "report.html")
     await page.goto(Path("report.html").absolute().as_uri())
     await expect(page).to_have_title("Near-duplicates in notes/")
-    await expect(page.get_by_role("status")).to_have_text("4 documents, 2 copies.")
+    await expect(page.get_by_role("status")).to_have_text("5 documents, 2 copies.")
     await expect(page.get_by_role("img", name="Documents and copies by their time")).to_be_visible()
     await page.get_by_text("binary: 1 file").click()
-    await expect(page.get_by_text("photo.png: is not a text file")).to_be_visible()
+    await expect(page.get_by_text("photo.png: gave no text, and was compared by its bytes")).to_be_visible()
     await page.get_by_role("combobox", name="Verdict").select_option("with passages")
     await page.locator("#rows tbody tr.row").click()
     sides = page.get_by_role("dialog", name="new/light-2.txt").locator(".sides section")

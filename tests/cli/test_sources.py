@@ -1,4 +1,4 @@
-"""What a command gets of its sources: documents in batches, the files that hold them, and what is said of the others."""
+"""What a command gets of its sources: batches of documents, the files that hold them, and problems of the others."""
 
 from __future__ import annotations
 
