@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
+PER_CENT: Final = "%"  # in an f-string of Python 3.11, a quote ends it
 _BYTES = ("B", "kB", "MB", "GB", "TB")
 
 

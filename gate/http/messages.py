@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gate.core.plan import RESEMBLANCES
 from gate.errors import UnreadableReason
-from gate.model import CheckIn, Match, Verdict
+from gate.model import CheckIn
 from gate.wire import DocumentId, EventVersion, Timestamp, VerdictEvent, is_object_or_null
 
 _NULL = msgspec.Raw(b"null")
@@ -214,19 +214,6 @@ class FingerprintQuery(SimilarQuery, frozen=True, kw_only=True, forbid_unknown_f
             examples=["0123456789abcdef"],
         ),
     ]
-
-
-class SimilarDocuments(msgspec.Struct, frozen=True, kw_only=True):
-    """Known documents that are alike, best first."""
-
-    matches: list[Match]
-
-
-class DocumentVerdicts(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdicts that a document was given, one for each of its contents, oldest first."""
-
-    document_id: str
-    verdicts: list[Verdict]
 
 
 class DeletedDocument(msgspec.Struct, frozen=True, kw_only=True):

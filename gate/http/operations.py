@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from gate.http.activity_messages import FeedQuery, Overview, OverviewQuery, Session, VerdictPage
 from gate.http.compare_messages import CompareRequest, ComparisonReport
+from gate.http.document_messages import DocumentReport, DocumentVerdicts, SimilarDocuments
 from gate.http.messages import (
     CheckInBody,
     CheckInResults,
     DeletedDocument,
-    DocumentVerdicts,
     FingerprintQuery,
     HealthReport,
     IndexStats,
@@ -19,7 +19,6 @@ from gate.http.messages import (
     PlanQuery,
     ProfilePlan,
     Profiles,
-    SimilarDocuments,
     SimilarQuery,
     SimilarRequest,
 )
@@ -117,6 +116,15 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Find known documents that are like a known one.",
         query=SimilarQuery,
         answers=(SimilarDocuments,),
+        problems=("unknown_document", *BY_ID),
+    ),
+    Operation(
+        name="document",
+        method="GET",
+        path="/v1/documents/{document_id}",
+        tag="Documents",
+        summary="All that is known of a document.",
+        answers=(DocumentReport,),
         problems=("unknown_document", *BY_ID),
     ),
     Operation(
