@@ -120,6 +120,11 @@ class WorkerMetrics:
         self._candidates = histogram(
             "candidates_per_document", "Candidates that a document was compared with.", buckets=_CANDIDATES
         )
+        self._ruled_out = counter(
+            "candidates_ruled_out",
+            "Documents of a bucket that were neither fetched nor compared, as the length filter of the profile rules "
+            "them out.",
+        )
         self._distance = histogram(
             "match_distance_bits", "Distance to the best match, where the method computes one.", buckets=_BITS
         )
@@ -278,6 +283,7 @@ class WorkerMetrics:
             labels = (relation.value, "true" if similar else "false", profile, self._source_label(source))
             self._verdicts.labels(*labels).inc(number)
         _observe(self._candidates, [verdict.candidates for verdict in verdicts])
+        self._ruled_out.inc(sum(verdict.ruled_out for verdict in verdicts))
         _observe(self._end_to_end, [now - at for at in checked_in_at if at is not None])
         _observe(self._processing, [now - at for at in arrived_at])
         if best := [verdict.matches[0] for verdict in verdicts if verdict.matches]:

@@ -198,3 +198,6 @@ class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
         UnreadableReason | None,
         Meta(description="Why it has no text, and was compared by its bytes alone; null: its text was compared."),
     ] = None
+    ruled_out: Annotated[
+        int, Meta(description="Known documents that it was not compared with, because the lengths of the two differ.")
+    ] = 0

@@ -357,6 +357,7 @@ class Signer:
             source=claim.source,
             title=claim.title,
             unreadable_reason=answer.unreadable or claim.unreadable,  # as it was when this was judged
+            ruled_out=answer.ruled_out,
         )
 
     def unchecked(self, signed: SignedBatch) -> list[Verdict]:

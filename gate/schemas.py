@@ -98,6 +98,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "source": "archive",
             "title": "Report for 2026",
             "unreadable_reason": None,
+            "ruled_out": 0,
             "origin": _ORIGIN,
             "checked_in_at": "2026-05-06T07:08:09Z",
             "judged_at": None,

@@ -30,6 +30,7 @@ def verdict(
     relation: Relation = Relation.NEW,
     *,
     candidates: int = 0,
+    ruled_out: int = 0,
     distance: int | None = None,
     resemblance: float | None = None,
     degraded: tuple[Degraded, ...] = (),
@@ -57,6 +58,7 @@ def verdict(
         candidates=candidates,
         matches=(match,) if similar else (),
         degraded=degraded,
+        ruled_out=ruled_out,
     )
 
 
@@ -214,6 +216,13 @@ def test_the_best_match_is_measured_where_its_measures_are_known() -> None:
     assert value(metrics, "gate_match_distance_bits_bucket", le="2.0") == 0
     assert value(metrics, "gate_match_resemblance_ratio_count") == 2
     assert value(metrics, "gate_candidates_per_document_sum") == 6
+
+
+def test_candidates_that_their_lengths_rule_out_are_counted_apart() -> None:
+    metrics = WorkerMetrics()
+    judge(metrics, verdict(candidates=2, ruled_out=5), verdict(ruled_out=1))
+    assert value(metrics, "gate_candidates_ruled_out_total") == 6
+    assert value(metrics, "gate_candidates_per_document_sum") == 2
 
 
 def test_degraded_verdicts_are_counted_by_reason_and_begin_at_zero() -> None:

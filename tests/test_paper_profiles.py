@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 import pytest
 
 from gate import BUILT_IN, CheckIn, Gate, Profile, Verdict
-from gate.core.method_parameters import Family, MinHash, SimilarityIndex
+from gate.core.method_parameters import Family, Hybrid, LengthFilter, MinHash, SimilarityIndex
+from gate.errors import ConfigError
+from gate.index.scan import ScannableStore
 from gate.index.tools.audit import audit
 
 NUMBERS = count()
@@ -115,6 +118,113 @@ def test_no_match_has_a_resemblance_that_the_sizes_rule_out(opened: Open) -> Non
     bounds = [(resemblance, round(min(one, other) / max(one, other), 4)) for one, other, resemblance in pairs]
     assert all(resemblance is not None and resemblance <= most for resemblance, most in bounds)
     assert any(resemblance == most for resemblance, most in bounds)  # what the bins alone say would be more
+
+
+# Pairs of letters in bands of one value: every document is in some bucket with every other.
+CROWDED = Profile(
+    name="crowded", tokenizer="characters", gram=2, method=MinHash(bands=32, rows=1), resemblance=0.8, index="all"
+)
+PREFIXES = [CheckIn(document_id=str(n), text=" ".join(WORDS[:n])) for n in (20, 25, 30, 40, 60, 100, 200, 550)]
+
+
+def filtered(length_filter: LengthFilter, *, multisets: bool = False) -> Profile:
+    method = MinHash(bands=32, rows=1, length_filter=length_filter, multisets=multisets)
+    return msgspec.structs.replace(CROWDED, method=method)
+
+
+def lengths_of(text: str) -> dict[LengthFilter, int]:
+    counts = Counter(text[i : i + 2] for i in range(len(text) - 1))
+    places = sum(place * count for place, count in enumerate(counts.values(), 1))
+    return {"set": len(counts), "repetition": counts.total(), "weighted": places}
+
+
+@pytest.mark.parametrize(
+    ("length_filter", "multisets"),
+    [("set", False), ("repetition", False), ("repetition", True), ("weighted", False), ("weighted", True)],
+)
+def test_documents_that_their_lengths_rule_out_are_neither_fetched_nor_compared(
+    opened: Open, length_filter: LengthFilter, multisets: bool
+) -> None:
+    plain, gate = opened(filtered("none", multisets=multisets)), opened(filtered(length_filter, multisets=multisets))
+    last = CheckIn(document_id="last", text=" ".join([*WORDS[:580], "other"]))
+    verdicts, fetched = {}, set()
+    for one in (plain, gate):
+        one.check_in(PREFIXES)
+        with one.with_store(spied) as entries:
+            [verdicts[one]] = one.check_in([last])
+        fetched = entries
+    own = lengths_of(last.text)[length_filter]
+    lengths = {document.document_id: lengths_of(document.text)[length_filter] for document in PREFIXES}
+    near = {name for name, length in lengths.items() if min(length, own) / max(length, own) >= 0.8}
+    assert verdicts[plain].candidates == len(PREFIXES)
+    assert verdicts[plain].ruled_out == 0
+    assert 0 < verdicts[gate].candidates == len(near) < len(PREFIXES)
+    assert verdicts[gate].ruled_out == len(PREFIXES) - len(near)
+    assert fetched <= gate.with_store(lambda store: entries_of(store, {*near, "last"}))
+    assert summary(verdicts[gate])[1] == {n: r for n, r in summary(verdicts[plain])[1].items() if n in near}
+    assert gate.explain(["last"])[0][0].ruled_out == verdicts[gate].ruled_out  # kept with the answer
+    report = gate.with_store(lambda store: audit(store, gate.method, gate.profile))
+    assert not report.found
+
+
+def test_the_lengths_of_documents_of_one_batch_rule_them_out_too() -> None:
+    """Equal sets of pairs of letters, but one text has them all twice."""
+    twice = CheckIn(document_id="twice", text=f"{TEXT} {TEXT}")
+    once = CheckIn(document_id="once", text=TEXT)
+    for length_filter, similar in (("none", True), ("set", True), ("repetition", False), ("weighted", False)):
+        gate = Gate(filtered(cast("LengthFilter", length_filter)))
+        assert gate.check_in([once, twice])[1].similar == similar
+        assert gate.compare([(once.text, twice.text)])[0].alike == similar
+
+
+def test_a_look_up_at_a_lower_threshold_finds_what_the_filter_rules_out_at_a_higher_one(opened: Open) -> None:
+    gate = opened(filtered("repetition"))
+    gate.check_in([CheckIn(document_id="once", text=TEXT)])
+    assert gate.find_similar(text=f"{TEXT} {TEXT}") == []
+    [match] = gate.find_similar(text=f"{TEXT} {TEXT}", threshold=0.45)
+    assert match.document_id == "once"
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"resemblance": None, "containment": 0.8}, "profile.resemblance: a length filter"),
+        ({"containment": 0.8}, "profile.containment: a part is shorter"),
+        ({"method": MinHash(length_filter="set", multisets=True)}, "profile.length_filter: set counts each"),
+        ({"method": Hybrid(length_filter="set")}, "profile.length_filter: the keys of a fingerprint"),
+    ],
+)
+def test_a_length_filter_that_cannot_work_is_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        Gate(msgspec.structs.replace(filtered("set"), **fields))
+
+
+async def spied(store: ScannableStore) -> Spied:
+    return Spied(store)
+
+
+class Spied:
+    """The entries whose records a store is asked for."""
+
+    def __init__(self, store: ScannableStore) -> None:
+        self._store, self._asked = store, store.records
+        self._entries: set[int] = set()
+
+    def __enter__(self) -> set[int]:
+        def records(entries: Sequence[int]) -> Any:
+            self._entries.update(entries)
+            return self._asked(entries)
+
+        self._store.records = records  # type: ignore[method-assign]
+        return self._entries
+
+    def __exit__(self, *error: object) -> None:
+        self._store.records = self._asked  # type: ignore[method-assign]
+
+
+async def entries_of(store: ScannableStore, document_ids: set[str]) -> set[int]:
+    contents = [held.content for some in await store.documents(sorted(document_ids)) for held in some]
+    return {entry for entry in await store.contents(contents) if entry}
 
 
 def test_a_verdict_has_the_number_and_an_index_can_be_built_from_it(opened: Open) -> None:

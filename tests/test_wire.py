@@ -350,6 +350,7 @@ def test_a_verdict_on_the_wire_has_these_fields_and_values() -> None:
         "source": "archive",
         "title": "Report",
         "unreadable_reason": None,
+        "ruled_out": 0,
         "origin": {"file": "events.jsonl", "line": 7},
         "checked_in_at": None,
         "judged_at": "2024-05-06T00:00:00Z",

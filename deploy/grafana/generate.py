@@ -260,8 +260,15 @@ INDEX = Dashboard(
                 Panel(
                     "Candidates per document",
                     "short",
-                    [(mean("gate_candidates_per_document"), "mean"), *quantiles("gate_candidates_per_document")],
-                    "How many candidates a document was compared with.",
+                    [
+                        (mean("gate_candidates_per_document"), "mean"),
+                        *quantiles("gate_candidates_per_document"),
+                        (
+                            f"{rate('gate_candidates_ruled_out_total')} / {rate('gate_candidates_per_document_count')}",
+                            "ruled out by length",
+                        ),
+                    ],
+                    "How many candidates a document was compared with, and how many a length filter ruled out (mean).",
                 ),
                 Panel(
                     "Distance to the best match",

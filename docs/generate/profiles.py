@@ -69,6 +69,10 @@ PARAMETERS = {
     "bands": "how many bands are cut from the signature: each is a bucket key",
     "rows": "how many values a band has: more make a band rarer",
     "multisets": "a feature counts as often as it occurs",
+    "length_filter": "which documents of a bucket are not even fetched, as their "
+    "[lengths](../papers.md#the-length-filter-azgomi-et-al-2014) rule out the `resemblance`: none, or by the size of "
+    "the `set` of features, with each `repetition` counted, or `weighted` by place, which loses some pairs; for "
+    "`minhash`",
     "family": "values in one pass, or each by a hash function of a family",
     "window": "the size of a window, in bytes",
     "sample": "the n of the name",

@@ -17,7 +17,8 @@ from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
 from gate.core.compare import Comparison
 from gate.core.exact_measures import are_multisets
-from gate.core.method_parameters import SimilarityIndex
+from gate.core.explanation import LENGTHS
+from gate.core.method_parameters import MinHash, SimilarityIndex
 from gate.core.profile import Profile
 from gate.model import Relation
 
@@ -52,7 +53,7 @@ def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], p
     (a_in_b, b_in_a), (near_a_in_b, near_b_in_a) = comparison.containment, comparison.estimated_containment
     repeated = ", each as often as it occurs" if are_multisets(profile) else ""
     estimated = comparison.estimated_resemblance
-    quotient: float | None = None
+    quotient, ratio = None, comparison.length_ratio
     kind, prints = "fingerprint", [tables.cell(left), tables.cell(right)]
     if isinstance(profile.method, SimilarityIndex):
         quotient, estimated = estimated, None  # of numbers, which estimates no share of features
@@ -71,12 +72,20 @@ def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], p
         ("A in B", show.fraction(a_in_b), show.fraction(near_a_in_b), "features of A that B has too"),
         ("B in A", show.fraction(b_in_a), show.fraction(near_b_in_a), "features of B that A has too"),
         *([] if quotient is None else [("quotient", show.fraction(quotient), nothing, show.resemblance_of(profile))]),
+        *([] if ratio is None else [("lengths", show.fraction(ratio), nothing, _about_lengths(profile, ratio))]),
         ("distance", show.bits(comparison.distance), nothing, "bits of 64 in which the fingerprints differ"),
         (f"{kind} A", prints[0], nothing, names[0]),
         (f"{kind} B", prints[1], nothing, names[1]),
     ):
         rows.add_row(name, value, estimate, Text(printable(meaning), style="dim"))
     out.print(rows)
+
+
+def _about_lengths(profile: Profile, ratio: float) -> str:
+    """What the length filter of the profile says of two documents."""
+    kind = LENGTHS[profile.method.length_filter] if isinstance(profile.method, MinHash) else "length"
+    outcome = "" if ratio >= (profile.resemblance or 0.0) else "; too unequal to be compared under this profile"
+    return f"the smaller of the larger, by {kind}{outcome}"
 
 
 def _both(out: Console, comparison: Comparison, *, names: tuple[str, str], full: bool) -> RenderableType:

@@ -30,7 +30,7 @@ from gate.lab.experiment import ExperimentOptions
 from gate.lab.experiments import EXPERIMENTS
 from gate.lab.truth import Corpus
 from gate.limits import Limits
-from gate.numbers import counted, number
+from gate.numbers import counted
 from gate.wire import CheckInEvent, RejectedMessage
 
 T = TypeVar("T")
@@ -161,8 +161,8 @@ def experiment_command(name: str) -> click.Command:
         if write is not None:
             controlled_files.show(found)
         click.echo(
-            f"{experiment.title}: {len(outcome.tables)} tables and {len(outcome.plots)} plots of "
-            f"{number(len(documents))} documents"
+            f"{experiment.title}: {counted(len(outcome.tables), 'table')} and {counted(len(outcome.plots), 'plot')} of "
+            f"{counted(len(documents), 'document')}"
         )
         click.echo(f"see {written[0]}")
 

@@ -13,7 +13,7 @@ FROM_PAPERS = {
     "roth-2013": "Roth 2013: characters in fours, SimHash within 12 bits; many false matches",
     "roth-2011": "Roth 2011: Soundex codes in forties, the sum of selected hashes; many false matches",
     "bergillos-2018": "Bergillos et al. 2018: characters in nines, MinHash with one hash function per value",
-    "azgomi-2014": "Azgomi et al. 2014: characters in fives, MinHash, resemblance .9",
+    "azgomi-2014": "Azgomi et al. 2014: characters in fives, MinHash, resemblance .9, with its length filter",
     "mod-n": "Cherkasova et al. 2009: windows whose fingerprint n divides",
     "min-n": "Cherkasova et al. 2009: the n smallest fingerprints of windows",
     "sketch-n": "Cherkasova et al. 2009: the smallest fingerprint under each of n functions",

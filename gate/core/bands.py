@@ -18,7 +18,8 @@ records.
 The fingerprint of a window is a key by itself, mixed in the same way.
 
 A posting answers a probe if its tag differs from the probe's in at most `radius` bits: k for fingerprints, 0 for
-bands.
+bands. Under a length filter a band's tag ends in a code of the document's length (`length_codes`), which may differ,
+but not by too much.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gate.core.length_codes import CODE_BITS, CODE_MASK, too_unequal
 
 U64 = NDArray[np.uint64]
 
@@ -48,12 +51,33 @@ class Probes:
     keys: U64
     tags: U64
     radii: NDArray[np.uint8]
+    least_ratio: float = 0.0  # of the lengths that the tags end in; 0: they end in none
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def only(self, places: NDArray[np.int64] | slice) -> Probes:
-        return Probes(self.rows[places], self.keys[places], self.tags[places], self.radii[places])
+        return Probes(self.rows[places], self.keys[places], self.tags[places], self.radii[places], self.least_ratio)
+
+    @property
+    def length_bits(self) -> int:
+        """How many of the lowest bits of each tag are a length."""
+        return CODE_BITS if self.least_ratio else 0
+
+    def answered_by(self, places: NDArray[np.int64], tags: U64) -> NDArray[np.bool_]:
+        """Which postings with those tags, each in the bucket of the probe at that place, answer it."""
+        differing = (self.tags[places] ^ tags) >> np.uint64(self.length_bits)
+        close: NDArray[np.bool_] = np.bitwise_count(differing) <= self.radii[places]
+        if (ruled_out := self.ruled_out(places, tags)) is not None:
+            close &= ~ruled_out
+        return close
+
+    def ruled_out(self, places: NDArray[np.int64], tags: U64) -> NDArray[np.bool_] | None:
+        """Of postings with those tags, each found by the probe at that place, those whose length rules them out; None
+        where tags hold no length."""
+        if not self.least_ratio:
+            return None
+        return too_unequal(self.tags[places] & CODE_MASK, tags & CODE_MASK, self.least_ratio)
 
 
 def no_probes() -> Probes:
@@ -115,8 +139,17 @@ def _block_probes(rows: NDArray[np.int64], fingerprints: U64, radii: tuple[int, 
     )
 
 
-def band_postings(rows: NDArray[np.int64], signatures: NDArray[np.uint8], *, bands: int, band_rows: int) -> Probes:
-    """The keys of a signature's bands, for storing and for looking up alike."""
+def band_postings(
+    rows: NDArray[np.int64],
+    signatures: NDArray[np.uint8],
+    *,
+    bands: int,
+    band_rows: int,
+    length_codes: U64 | None = None,
+    least_ratio: float = 0.0,
+) -> Probes:
+    """The keys of a signature's bands, for storing and for looking up alike; with a code of each document's length in
+    its tags, or none."""
     # Each band as one number, its first byte the lowest: filled up to eight bytes, that is how they lie in memory.
     pieces = np.zeros((len(signatures), bands, 8), np.uint8)
     pieces[:, :, :band_rows] = signatures[:, : bands * band_rows].reshape(-1, bands, band_rows)
@@ -125,12 +158,15 @@ def band_postings(rows: NDArray[np.int64], signatures: NDArray[np.uint8], *, ban
     buckets, tags = mixed >> rest, mixed & ((np.uint64(1) << rest) - np.uint64(1))
     tables = np.arange(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands, dtype=np.uint64) << _TABLE_SHIFT
     keys = tables | buckets
-    return Probes(np.repeat(rows, bands), keys.ravel(), tags.ravel(), np.zeros(tags.size, np.uint8))
+    if length_codes is not None:  # at most 48 bits are taken: a band has eight bytes at most
+        tags = tags << np.uint64(CODE_BITS) | length_codes[:, None]
+    return Probes(np.repeat(rows, bands), keys.ravel(), tags.ravel(), np.zeros(tags.size, np.uint8), least_ratio)
 
 
-def band_tag_bytes(bands: int, band_rows: int) -> dict[int, int]:
-    """The bytes that a tag takes in the table of each band: what the number of the bucket leaves out."""
-    return dict.fromkeys(range(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands), max(band_rows - BLOCK_BITS // 8, 0))
+def band_tag_bytes(bands: int, band_rows: int, *, with_length: bool = False) -> dict[int, int]:
+    """The bytes that a tag takes in the table of each band: what the number of the bucket leaves out, and a length."""
+    taken = max(band_rows - BLOCK_BITS // 8, 0) + (CODE_BITS // 8 if with_length else 0)
+    return dict.fromkeys(range(FIRST_BAND_TABLE, FIRST_BAND_TABLE + bands), taken)
 
 
 def print_postings(rows: NDArray[np.int64], prints: U64, *, bucket_bits: int) -> Probes:

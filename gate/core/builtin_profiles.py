@@ -43,13 +43,13 @@ BUILT_IN: dict[str, Profile] = {
             gram=9,
             method=MinHash(family="modular", bands=17, rows=5),
         ),
-        # Azgomi et al. 2014: 5-character shingles, alike from .9 on, sizes that rule it out not compared. Signatures
-        # estimate the sets that the paper compares, in bands that find 99 % from .9 on.
+        # Azgomi et al. 2014: 5-character shingles, alike from .9 on, behind its length filter, a heuristic that loses
+        # some (docs/papers.md). Signatures estimate the sets that it compares, in bands that find 99 % from .9 on.
         Profile(
             name="azgomi-2014",
             tokenizer="characters",
             gram=5,
-            method=MinHash(bands=9, rows=8),
+            method=MinHash(bands=9, rows=8, length_filter="weighted"),
             resemblance=0.9,
         ),
         # Cherkasova et al. 2009: windows of 20 bytes, n = 100, and pairs from 70 % on.

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from gate.core.exact_measures import are_multisets, exact_measures, features_of
 from gate.core.judge import DECIMALS, Likeness, alike, likeness_of_pair
+from gate.core.method import Floats
 from gate.core.method_registry import method_of
 from gate.core.passages import Passage, passages
 from gate.core.profile import Profile
@@ -28,6 +29,7 @@ class Comparison(JsonStruct, frozen=True, kw_only=True):
     containment: tuple[float | None, float | None]  # of the first in the second, and of the second in the first
     estimated_resemblance: float | None  # by the signatures
     estimated_containment: tuple[float | None, float | None]
+    length_ratio: float | None  # under a length filter: the smaller of the two lengths that it goes by, of the larger
     fingerprints: tuple[str | None, str | None]
     passages: tuple[tuple[Passage, ...], tuple[Passage, ...]]  # each text, cut where what both share begins and ends
 
@@ -45,12 +47,12 @@ def compare(
     comparisons = []
     for n, (first, second) in enumerate(pairs):
         left, right = 2 * n, 2 * n + 1
-        likeness, second_in_first, is_alike = Likeness(None, None, None, Relation.NEW), None, False
+        likeness, is_alike = Likeness(None, None, None, Relation.NEW), False
+        second_in_first, length_ratio = None, None
         if bodies[left] and bodies[right]:
             measures = method.compare([bodies[left]], [bodies[right]])
             likeness, is_alike = likeness_of_pair(measures, 0, profile), bool(alike(measures, profile)[0])
-            if measures.right_in_left is not None:
-                second_in_first = round(float(measures.right_in_left[0]), DECIMALS)
+            second_in_first, length_ratio = _of_pair(measures.right_in_left), _of_pair(measures.length_ratio)
         if min(features[left], features[right]) < profile.min_features:
             relation = Relation.TOO_SHORT if lengths[left] else Relation.EMPTY
             is_alike = False
@@ -69,11 +71,16 @@ def compare(
                 containment=(_rounded(exact.left_in_right), _rounded(exact.right_in_left)),
                 estimated_resemblance=likeness.resemblance,
                 estimated_containment=(likeness.containment, second_in_first),
+                length_ratio=length_ratio,
                 fingerprints=(prints[0], prints[1]),
                 passages=passages(first, second) if show_passages else ((), ()),
             )
         )
     return comparisons
+
+
+def _of_pair(measure: Floats | None) -> float | None:
+    return None if measure is None else _rounded(float(measure[0]))
 
 
 def _rounded(share: float | None) -> float | None:
@@ -86,12 +93,12 @@ def compare_signatures(
     """Compare two documents by their stored signatures alone, where a text of theirs is not there: no exact measures
     and no passages. An empty body is that of a text too short for the gate."""
     method = method_of(profile, secret)
-    likeness, second_in_first, is_alike = Likeness(None, None, None, Relation.NEW), None, False
+    likeness, is_alike = Likeness(None, None, None, Relation.NEW), False
+    second_in_first, length_ratio = None, None
     if all(bodies):
         measures = method.compare([bodies[0]], [bodies[1]])
         likeness, is_alike = likeness_of_pair(measures, 0, profile), bool(alike(measures, profile)[0])
-        if measures.right_in_left is not None:
-            second_in_first = round(float(measures.right_in_left[0]), DECIMALS)
+        second_in_first, length_ratio = _of_pair(measures.right_in_left), _of_pair(measures.length_ratio)
     relation = likeness.relation if is_alike else Relation.NEW if all(bodies) else Relation.TOO_SHORT
     if same_content:
         is_alike, relation = True, Relation.EXACT
@@ -104,6 +111,7 @@ def compare_signatures(
         containment=(None, None),
         estimated_resemblance=likeness.resemblance,
         estimated_containment=(likeness.containment, second_in_first),
+        length_ratio=length_ratio,
         fingerprints=(prints[0], prints[1]),
         passages=((), ()),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.core.method_parameters import Fingerprinted, SimilarityIndex
+from gate.core.method_parameters import Fingerprinted, LengthFilter, MinHash, SimilarityIndex
 from gate.core.profile import Profile
 from gate.errors import UnreadableReason
 from gate.model import Degraded, Match, Relation, Verdict
@@ -35,6 +35,13 @@ UNREADABLE: dict[UnreadableReason, str] = {
     "not_installed": "what reads such files was not installed",
 }
 
+# The lengths that a length filter goes by.
+LENGTHS: dict[LengthFilter, str] = {
+    "set": "the number of distinct features",
+    "repetition": "the number of features, repeated ones counted",
+    "weighted": "the sum of the places of features times their repetitions",
+}
+
 LIMITS_HIT: dict[Degraded, str] = {
     Degraded.BUCKET_CAPPED: "a crowded bucket was not read to its end (limits.max_bucket)",
     Degraded.CANDIDATES_CAPPED: "not every candidate was compared (limits.max_candidates)",
@@ -64,6 +71,8 @@ def reasons(verdict: Verdict, profile: Profile) -> list[str]:
     if verdict.similar and verdict.group not in (verdict.document_id, best.document_id if best else None):
         sentences.append(f"The first document of its family is {verdict.group}.")
     sentences += _compared(verdict)
+    if verdict.ruled_out:
+        sentences.append(_ruled_out(verdict, profile))
     sentences.append(f"It was judged under profile {verdict.profile}{_threshold(verdict, profile)}.")
     sentences += [f"It may know less than it should: {LIMITS_HIT[limit]}." for limit in verdict.degraded]
     return sentences
@@ -90,6 +99,17 @@ def resemblance_of(profile: Profile) -> str:
     if isinstance(profile.method, SimilarityIndex):
         return "the smaller of the two similarity indexes, of the larger"
     return "features that both have, of all that either has"
+
+
+def _ruled_out(verdict: Verdict, profile: Profile) -> str:
+    """How many comparisons the length filter saved, and by which length if the profile is that of the verdict."""
+    by = "their lengths"
+    if profile.ref == verdict.profile and isinstance(profile.method, MinHash):
+        by = LENGTHS.get(profile.method.length_filter, by)
+    return (
+        f"{counted(verdict.ruled_out, 'document')} more had a bucket in common with it, and {by} ruled "
+        f"{'it' if verdict.ruled_out == 1 else 'them'} out: neither fetched nor compared."
+    )
 
 
 def _measured(best: Match, profile: Profile) -> str:

@@ -64,7 +64,8 @@ def verify(method: Method, profile: Profile, lefts: Sequence[bytes], rights: Seq
 
 def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
     """Which pairs count as alike: resemblance over its threshold, or containment over its own either way, or, where
-    the profile has no threshold for what its method measures, the fingerprint within the radius."""
+    the profile has no threshold for what its method measures, the fingerprint within the radius. But not where their
+    lengths rule it out."""
     decisions: list[NDArray[np.bool_]] = []
     if profile.resemblance is not None and measures.resemblance is not None:
         decisions.append(np.round(measures.resemblance, DECIMALS) >= profile.resemblance)
@@ -74,6 +75,8 @@ def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
     if not decisions and measures.distance is not None and isinstance(profile.method, Fingerprinted):
         decisions.append(measures.distance <= profile.method.radius)
     pairs: NDArray[np.bool_] = np.logical_or.reduce(decisions)
+    if measures.length_ratio is not None and profile.resemblance is not None:
+        pairs &= np.round(measures.length_ratio, DECIMALS) >= profile.resemblance
     return pairs
 
 
@@ -123,6 +126,7 @@ def judge(
     candidates: int,
     degraded: Collection[Degraded],
     max_matches: int,
+    ruled_out: int = 0,
 ) -> Answer:
     """Decide. A document's own other versions never count against it, and nothing counts against an empty text.
 
@@ -134,7 +138,12 @@ def judge(
         of_short = Relation.UNREADABLE if unreadable else Relation.TOO_SHORT
         relation = Relation.REVISION if earlier_versions else of_short if short else Relation.NEW
         return Answer(
-            relation, similar=False, candidates=candidates, degraded=tuple(sorted(degraded)), unreadable=unreadable
+            relation,
+            similar=False,
+            candidates=candidates,
+            degraded=tuple(sorted(degraded)),
+            unreadable=unreadable,
+            ruled_out=ruled_out,
         )
     others.sort(key=lambda document: (*best_first(document.likeness), document.ticket))
     if len(others) > max_matches:
@@ -147,6 +156,7 @@ def judge(
         hits=tuple(map(_hit, others[:max_matches])),
         degraded=tuple(sorted(degraded)),
         unreadable=unreadable,
+        ruled_out=ruled_out,
     )
 
 

@@ -74,8 +74,8 @@ def weighted_sizes(features: Features) -> Lengths:
 
 
 LENGTHS: dict[str, Callable[[Features], Lengths]] = {
-    "sets": set_sizes,
-    "multisets": multiset_sizes,
+    "set": set_sizes,
+    "repetition": multiset_sizes,
     "weighted": weighted_sizes,
 }
 

@@ -39,6 +39,7 @@ class Measures:
     resemblance: Floats | None = None
     left_in_right: Floats | None = None
     right_in_left: Floats | None = None
+    length_ratio: Floats | None = None  # the smaller length of the larger, where a length filter is on
 
 
 @dataclass(frozen=True, slots=True)

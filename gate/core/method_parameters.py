@@ -13,6 +13,7 @@ from msgspec import Meta
 Weights = Literal["count", "log", "set"]
 Family = Literal["one-permutation", "modular", "multiplicative", "murmur3"]
 Chunks = Literal["smallest", "whole"]
+LengthFilter = Literal["none", "set", "repetition", "weighted"]
 
 MAX_RADIUS = 16  # beyond, the probes of one look-up would outnumber most indexes
 
@@ -60,9 +61,16 @@ class MinHash(MethodParameters, frozen=True, kw_only=True):
     rows: Rows = 4
     family: Family = "one-permutation"  # in one pass, or by as many hash functions of a family as bins
     multisets: bool = False  # a feature counts as often as it occurs
+    length_filter: LengthFilter = "none"  # which documents their lengths rule out: not even fetched (`length_filter`)
 
     def problems(self, *, tokenizer: str, gram: int) -> list[str]:
-        return _too_few_values(self.bands, self.rows, self.bins, "bins", "bins")
+        problems = _too_few_values(self.bands, self.rows, self.bins, "bins", "bins")
+        if self.multisets and self.length_filter == "set":
+            problems.append(
+                "profile.length_filter: set counts each feature once, and under multisets each counts as often as it "
+                "occurs; set it to repetition"
+            )
+        return problems
 
 
 class Hybrid(MinHash, frozen=True, kw_only=True):
@@ -72,6 +80,15 @@ class Hybrid(MinHash, frozen=True, kw_only=True):
 
     radius: Radius = 3
     weights: Weights = "count"
+
+    def problems(self, *, tokenizer: str, gram: int) -> list[str]:
+        problems = super().problems(tokenizer=tokenizer, gram=gram)
+        if self.length_filter != "none":
+            problems.append(
+                "profile.length_filter: the keys of a fingerprint have no room for a length; set method to minhash, or "
+                "leave it out"
+            )
+        return problems
 
 
 class WindowParameters(MethodParameters, frozen=True, kw_only=True):

@@ -56,7 +56,8 @@ def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_L
             f"profile.method: {parameters!r} is unknown; give the parameters of one of "
             f"{', '.join(sorted(kind.__name__ for kind in METHODS))}"
         )
-    if problems := parameters.problems(tokenizer=profile.tokenizer, gram=profile.gram):
+    problems = parameters.problems(tokenizer=profile.tokenizer, gram=profile.gram)
+    if problems := [*problems, *_length_filter_problems(profile)]:
         raise ConfigError(*problems)
     method = METHODS[type(parameters)](profile, parameters, secret, max_features)
     if not _can_decide(method, profile):
@@ -65,6 +66,24 @@ def method_of(profile: Profile, secret: bytes = b"", *, max_features: int = NO_L
             "profile.resemblance or profile.containment"
         )
     return method
+
+
+def _length_filter_problems(profile: Profile) -> list[str]:
+    """What a length filter needs, and what it would break."""
+    if not isinstance(profile.method, MinHash) or profile.method.length_filter == "none":
+        return []
+    problems = []
+    if profile.resemblance is None:
+        problems.append(
+            "profile.resemblance: a length filter rules out what cannot reach it; give a threshold between 0 and 1, or "
+            "leave out profile.length_filter"
+        )
+    if profile.containment is not None:
+        problems.append(
+            "profile.containment: a part is shorter than its whole, and a length filter rules it out; leave out one of "
+            "profile.containment and profile.length_filter"
+        )
+    return problems
 
 
 def _can_decide(method: Method, profile: Profile) -> bool:

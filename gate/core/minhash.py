@@ -16,7 +16,7 @@ fmix64(b * 2^32 + o + 1). The byte kept is fmix64(minimum) >> 56. A document wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gate.core import bands, hash_families, length_filter, shingles, simhash
 from gate.core.bands import Probes
+from gate.core.length_codes import encode_lengths
 from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import Family, Hybrid, MinHash
 from gate.core.profile import Profile
@@ -33,6 +34,7 @@ from gate.core.text import Texts
 from gate.core.tokenizers import Hashes, fmix64
 
 SIZE_BYTES = 4  # of the feature set, before the signature
+LENGTH_BYTES = 8  # behind the size, where a length filter needs another length than that
 
 _HALF = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -41,7 +43,8 @@ _NONE = np.uint64(2**64 - 1)  # an empty bin
 
 @dataclass(frozen=True, slots=True)
 class MinHashMethod:
-    """A sketch alone: 4 bytes of set size, then one byte a bin; found by bands."""
+    """A sketch alone: 4 bytes of set size, 8 of the length for a length filter that goes by another one, then one byte
+    a bin; found by bands."""
 
     profile: Profile
     parameters: MinHash
@@ -59,13 +62,18 @@ class MinHashMethod:
 
     def postings(self, bodies: Sequence[bytes]) -> Probes:
         rows, table = stack(bodies)
-        return _band_postings(rows, table, self.parameters)
+        return _band_postings(rows, table, self.parameters, least_ratio=self.profile.resemblance or 0.0)
 
     def probes(self, bodies: Sequence[bytes]) -> Probes:
         return self.postings(bodies)
 
     def compare(self, lefts: Sequence[bytes], rights: Sequence[bytes]) -> Measures:
-        return _compare_sketches(whole(lefts), whole(rights), distance=None)
+        left, right = whole(lefts), whole(rights)
+        measures = _compare_sketches(*(_without_length(side, self.parameters) for side in (left, right)), distance=None)
+        if self.parameters.length_filter == "none":
+            return measures
+        lengths = [_lengths(side, self.parameters).astype(np.float64) for side in (left, right)]
+        return replace(measures, length_ratio=length_filter.most_alike(*lengths))
 
     def fingerprint(self, body: bytes) -> int | None:
         return None
@@ -115,23 +123,59 @@ class HybridMethod:
 
 
 def _sketches(features: Features, parameters: MinHash) -> NDArray[np.uint8]:
-    """The sketch of each document: the size of its feature set or multiset, then its signature."""
-    if parameters.multisets:
-        features = numbered(features)
-    rows, sizes = signatures(features, parameters.bins, parameters.family)
-    return np.hstack([sizes.astype("<u4").view(np.uint8).reshape(-1, SIZE_BYTES), rows])
+    """The sketch of each document: the size of its feature set or multiset, its length if a filter needs another one,
+    then its signature."""
+    counted = numbered(features) if parameters.multisets else features
+    rows, sizes = signatures(counted, parameters.bins, parameters.family)
+    columns = [sizes.astype("<u4").view(np.uint8).reshape(-1, SIZE_BYTES), rows]
+    if length_bytes(parameters):
+        lengths = length_filter.LENGTHS[parameters.length_filter](features)
+        columns.insert(1, lengths.astype("<i8").view(np.uint8).reshape(-1, LENGTH_BYTES))
+    return np.hstack(columns)
+
+
+def length_bytes(parameters: MinHash) -> int:
+    """The bytes that a length takes which a filter goes by; a size that the sketch has anyway takes none."""
+    size = "repetition" if parameters.multisets else "set"
+    return 0 if parameters.length_filter in ("none", size) else LENGTH_BYTES
+
+
+def _lengths(sketches: NDArray[np.uint8], parameters: MinHash) -> length_filter.Lengths:
+    """What the length filter goes by."""
+    if not length_bytes(parameters):
+        return _set_sizes(sketches).astype(np.int64)
+    stored = np.ascontiguousarray(sketches[:, SIZE_BYTES : SIZE_BYTES + LENGTH_BYTES]).view("<i8")
+    lengths: length_filter.Lengths = stored.ravel().astype(np.int64)
+    return lengths
+
+
+def _without_length(sketches: NDArray[np.uint8], parameters: MinHash) -> NDArray[np.uint8]:
+    if not length_bytes(parameters):
+        return sketches
+    return np.delete(sketches, np.s_[SIZE_BYTES : SIZE_BYTES + length_bytes(parameters)], axis=1)
 
 
 def _sketch_bytes(parameters: MinHash) -> int:
-    return SIZE_BYTES + parameters.bins
+    return SIZE_BYTES + length_bytes(parameters) + parameters.bins
 
 
 def _tag_bytes(parameters: MinHash) -> dict[int, int]:
-    return bands.band_tag_bytes(parameters.bands, parameters.rows)
+    filtered = parameters.length_filter != "none"
+    return bands.band_tag_bytes(parameters.bands, parameters.rows, with_length=filtered)
 
 
-def _band_postings(rows: NDArray[np.int64], sketches: NDArray[np.uint8], parameters: MinHash) -> Probes:
-    return bands.band_postings(rows, sketches[:, SIZE_BYTES:], bands=parameters.bands, band_rows=parameters.rows)
+def _band_postings(
+    rows: NDArray[np.int64], sketches: NDArray[np.uint8], parameters: MinHash, *, least_ratio: float = 0.0
+) -> Probes:
+    filtered = parameters.length_filter != "none"
+    return bands.band_postings(
+        rows,
+        _without_length(sketches, parameters)[:, SIZE_BYTES:],
+        bands=parameters.bands,
+        band_rows=parameters.rows,
+        length_codes=encode_lengths(_lengths(sketches, parameters)) if filtered else None,
+        least_ratio=least_ratio if filtered else 0.0,
+    )
 
 
 def _compare_sketches(

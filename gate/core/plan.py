@@ -41,7 +41,7 @@ from gate.core.method_parameters import (
     SketchN,
 )
 from gate.core.method_registry import method_of
-from gate.core.minhash import SIZE_BYTES
+from gate.core.minhash import SIZE_BYTES, length_bytes
 from gate.core.profile import FINGERPRINT_BITS, Profile
 from gate.core.sampled_methods import PRINT_BYTES, VALUE_BYTES, SampleMethod
 from gate.core.simhash import FINGERPRINT_BYTES
@@ -148,7 +148,10 @@ def _bands(_: Profile, parameters: MinHash | SketchN) -> AccessPath:
         agree = resemblance + (1.0 - resemblance) * CHANCE
         return band_recall(agree, bands=parameters.bands, band_rows=parameters.rows)
 
-    size = VALUE_BYTES * parameters.sample if isinstance(parameters, SketchN) else SIZE_BYTES + parameters.bins
+    if isinstance(parameters, SketchN):
+        size = VALUE_BYTES * parameters.sample
+    else:
+        size = SIZE_BYTES + length_bytes(parameters) + parameters.bins
     return AccessPath(
         probes=parameters.bands,
         postings=parameters.bands,

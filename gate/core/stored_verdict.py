@@ -3,8 +3,9 @@
     [relation, similar, candidates, group, [[entry, relation, distance, resemblance, containment], ...], [reason, ...]]
 
 in MessagePack, with numbers for words and ten-thousandths for measures. The group is 0 for the document itself, -n for
-the n-th hit, and else an entry. A file without text has one number more: why it has none. Every later version has to
-read what is stored: words and fields are only ever added, at the end.
+the n-th hit, and else an entry. A file without text has one number more: why it has none. Where lengths ruled documents
+out there are two more: that number or 0, and how many. Every later version has to read what is stored: words and fields
+are only ever added, at the end.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Answer(msgspec.Struct, frozen=True):
     hits: tuple[Hit, ...] = ()
     degraded: tuple[Degraded, ...] = ()
     unreadable: UnreadableReason | None = None  # why it has no text, and was compared by its bytes
+    ruled_out: int = 0  # documents that a bucket names, and whose lengths rule them out: not candidates
 
 
 class _Hit(msgspec.Struct, frozen=True, array_like=True):
@@ -84,12 +86,16 @@ class _UnreadableAnswer(_Answer, frozen=True, array_like=True):
     unreadable: int = 0  # from 1
 
 
+class _LengthFilteredAnswer(_UnreadableAnswer, frozen=True, array_like=True):
+    ruled_out: int = 0
+
+
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_UnreadableAnswer)  # reads the others too
+_decoder = msgspec.msgpack.Decoder(_LengthFilteredAnswer)  # reads the others too
 
 
 def encode_answer(answer: Answer) -> bytes:
-    if not answer.hits and not answer.degraded and not answer.unreadable:
+    if not (answer.hits or answer.degraded or answer.unreadable or answer.ruled_out):
         return _encode_without_hits(answer.relation, answer.similar, answer.candidates, answer.group)
     hits = tuple(
         _Hit(hit.entry, _relation_numbers[hit.relation], hit.distance, _units(hit.resemblance), _units(hit.containment))
@@ -101,12 +107,11 @@ def encode_answer(answer: Answer) -> bytes:
             group = -place
     reasons = tuple(_reason_numbers[reason] for reason in answer.degraded)
     number = _relation_numbers[answer.relation]
-    if answer.unreadable is None:
-        return _encoder.encode(_Answer(number, answer.similar, answer.candidates, group, hits, reasons))
-    unreadable = UNREADABLE_REASONS.index(answer.unreadable) + 1
-    return _encoder.encode(
-        _UnreadableAnswer(number, answer.similar, answer.candidates, group, hits, reasons, unreadable)
-    )
+    common = (number, answer.similar, answer.candidates, group, hits, reasons)
+    unreadable = UNREADABLE_REASONS.index(answer.unreadable) + 1 if answer.unreadable else 0
+    if answer.ruled_out:
+        return _encoder.encode(_LengthFilteredAnswer(*common, unreadable, answer.ruled_out))
+    return _encoder.encode(_UnreadableAnswer(*common, unreadable) if unreadable else _Answer(*common))
 
 
 @lru_cache(maxsize=256)
@@ -129,6 +134,7 @@ def decode_answer(data: bytes) -> Answer:
         hits=hits,
         degraded=tuple(REASONS[number] for number in stored.degraded),
         unreadable=UNREADABLE_REASONS[stored.unreadable - 1] if stored.unreadable else None,
+        ruled_out=stored.ruled_out,
     )
 
 

@@ -158,6 +158,7 @@ class ProbeMatches:
 
     probes: NDArray[np.int64]
     entries: Keys
+    tags: Keys
     mark: int
     capped: NDArray[np.bool_]
 
@@ -167,9 +168,10 @@ class ProbingStore(Protocol):
     """A store that compares tags itself, where that saves fetching every posting of a bucket."""
 
     async def probe(
-        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None
+        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, any_bits: int = 0, since: int | None = None
     ) -> ProbeMatches:
-        """As `Store.read`, but only the postings whose tags differ from the probe's in at most `radii` bits."""
+        """As `Store.read`, but only the postings whose tags differ from the probe's in at most `radii` bits; the lowest
+        `any_bits` of a tag do not count."""
 
 
 class Store(Protocol):

@@ -103,8 +103,7 @@ def find_candidates(method: Method, bodies: Sequence[bytes]) -> tuple[Ints, Ints
         probe = np.repeat(np.arange(len(probes)), counts)
         places = np.arange(len(probe)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         left, right = owners[places], probes.rows[probe] + begin
-        close = np.bitwise_count(tags[places] ^ probes.tags[probe]) <= probes.radii[probe]
-        close &= left < right
+        close = probes.answered_by(probe, tags[places]) & (left < right)
         codes.append(np.unique(right[close] * len(bodies) + left[close]))
     right, left = np.divmod(np.concatenate(codes), max(len(bodies), 1))
     return left, right

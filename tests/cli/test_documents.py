@@ -168,6 +168,21 @@ def test_a_similarity_index_is_shown_as_a_number(tmp_path: Path) -> None:
     assert signed[a] in found
 
 
+def test_comparisons_that_a_length_filter_saves_are_explained(tmp_path: Path) -> None:
+    for name, times in (("a", 1), ("b", 4)):
+        (tmp_path / f"{name}.txt").write_text("one two three four five six seven eight nine ten " * times)
+    profile = tmp_path / "short.toml"
+    profile.write_text('base = "azgomi-2014"\nname = "short"\nbands = 32\nrows = 1\n')
+    kept = ("--profile", str(profile), "--index", str(tmp_path / "short.gate"))
+    checked = gate("check", tmp_path / "a.txt", tmp_path / "b.txt", "--json", *kept).stdout.splitlines()
+    explained = gate("explain", json.loads(checked[1])["document_id"], *kept).stdout.replace("\n", " ")
+    assert "1 document more had a bucket in common with it" in explained
+    assert "the sum of the places of features times their repetitions ruled it out" in " ".join(explained.split())
+    compared = gate("compare", tmp_path / "a.txt", tmp_path / "b.txt", "--profile", str(profile)).stdout
+    assert "too unequal to be compared under this profile" in compared
+    assert "not alike" in compared
+
+
 def test_a_deleted_document_is_unknown_and_a_second_delete_is_no_error(index: Path) -> None:
     assert gate("delete", "a.txt", "--index", index).stdout == "a.txt: deleted\n"
     again = gate("delete", "a.txt", "b.txt", "--index", index, "--json")

@@ -361,7 +361,11 @@ def body(hashes: Sequence[int], profile: Profile) -> bytes:
     if own["method"] != "minhash":
         stored += fingerprint(hashes, own["weights"]).to_bytes(8, "little")
     if own["method"] != "simhash":
-        stored += len(set(hashes)).to_bytes(4, "little") + signature(hashes, own["bins"], own["family"])
+        stored += len(set(hashes)).to_bytes(4, "little")
+        if own["length_filter"] == "weighted":
+            places = enumerate(Counter(hashes).values(), 1)
+            stored += sum(place * count for place, count in places).to_bytes(8, "little")
+        stored += signature(hashes, own["bins"], own["family"])
     return stored
 
 

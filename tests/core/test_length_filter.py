@@ -60,7 +60,7 @@ def test_resemblance_is_exact(batch: list[list[int]], multisets: bool, chunk: in
 
 
 @pytest.mark.slow
-@given(documents, THRESHOLDS, st.sampled_from([("sets", False), ("multisets", True)]))
+@given(documents, THRESHOLDS, st.sampled_from([("set", False), ("repetition", True)]))
 def test_no_pair_that_is_alike_is_dropped(batch: list[list[int]], threshold: float, kind: tuple[str, bool]) -> None:
     name, multisets = kind
     kept = set(map(tuple, pairs_within(LENGTHS[name](packed(batch)), threshold).pairs.tolist()))

@@ -16,6 +16,7 @@ from gate.core.profile import NOT_SHAPING, Profile, with_threshold
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 OTHERS: dict[str, object] = {
     "family": "murmur3",
+    "length_filter": "weighted",
     "chunks": "whole",
     "tokenizer": "soundex",
     "weights": "set",

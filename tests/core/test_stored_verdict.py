@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,13 +18,19 @@ from tests.core.judged_matches import EARLIER, judged
     st.integers(1, 5),
     st.sets(st.sampled_from(list(Degraded))),
     st.none() | st.sampled_from(UNREADABLE_REASONS),
+    st.sampled_from([0, 5]),
 )
 def test_a_stored_answer_is_read_back_as_it_was(
-    documents: list[EarlierDocument], cap: int, reasons: set[Degraded], unreadable: UnreadableReason | None
+    documents: list[EarlierDocument],
+    cap: int,
+    reasons: set[Degraded],
+    unreadable: UnreadableReason | None,
+    ruled_out: int,
 ) -> None:
     answer = judged(
         *documents, max_matches=cap, degraded=tuple(reasons), short=unreadable is not None, unreadable=unreadable
     )
+    answer = msgspec.structs.replace(answer, ruled_out=ruled_out)
     assert decode_answer(encode_answer(answer)) == answer
 
 
@@ -44,6 +51,8 @@ def test_stored_answers_have_known_bytes() -> None:
     assert encode_answer(elsewhere).hex() == "9601c300cf00000002000000009090"
     locked = Answer(Relation.UNREADABLE, similar=False, candidates=0, unreadable="encrypted")
     assert encode_answer(locked).hex() == "9708c20000909003"
+    filtered = Answer(Relation.NEW, similar=False, candidates=3, ruled_out=200)
+    assert encode_answer(filtered).hex() == "9800c20300909000ccc8"
 
 
 def test_every_relation_and_reason_has_its_number() -> None:

@@ -30,13 +30,13 @@ def test_an_exact_filter_loses_nothing_and_every_filter_saves() -> None:
     cut = [text[: len(text) * 93 // 100] for text in CORPUS.texts[:5]]  # alike from .9 on, but not so by weight
     shingles = extract_features([*documents.texts, *cut], Profile(name="p", tokenizer="characters", gram=5))
     outcomes = {(one.measure, FILTERS[one.name]): one for one in compare_filters(shingles, 0.9, no_progress)}
-    for measure in ("sets", "multisets"):
-        whole, exact = outcomes[measure, ""], outcomes[measure, measure]
+    for measure, exact_filter in (("sets", "set"), ("multisets", "repetition")):
+        whole, exact = outcomes[measure, ""], outcomes[measure, exact_filter]
         assert whole.alike > 0
         assert whole.remaining.saved == 0
         assert (exact.alike, exact.lost) == (whole.alike, 0)
         assert exact.remaining.saved > whole.remaining.total // 2
-        for length in ("sets", "multisets", "weighted"):
+        for length in ("set", "repetition", "weighted"):
             one = outcomes[measure, length]
             assert one.alike + one.lost == whole.alike
         assert len(outcomes[measure, "weighted"].remaining.pairs) < len(exact.remaining.pairs)
@@ -52,11 +52,25 @@ def test_so_many_documents_are_drawn_and_a_share_of_them_are_copies() -> None:
 
 def test_the_report_sets_the_papers_table_beside_ours() -> None:
     report = run(CORPUS, OPTIONS, no_progress)
-    assert [table.name for table in report.tables] == ["comparisons", "paper"]
+    assert [table.name for table in report.tables] == ["comparisons", "paper", "gate"]
     assert len(report.tables[0].rows) == 8
     assert [row["exact"] for row in report.tables[0].rows] == [True, True, False, False, True, False, True, False]
     assert PAPER_PAIRS == 25_854 + 181_836
     assert any("2,000 short" in note for note in report.notes)
+
+
+def test_a_gate_compares_less_behind_each_filter_and_an_exact_one_loses_nothing() -> None:
+    rows = [row for row in run(CORPUS, OPTIONS, no_progress).tables[-1].rows if row["bands x rows"] == "16 x 2"]
+    assert [row["length_filter"] for row in rows] == ["none", "set", "repetition", "weighted"]
+    compared, ruled_out, alike, lost = (
+        [number for row in rows if isinstance(number := row[name], int)]
+        for name in ("candidates compared", "ruled out", "alike", "lost")
+    )
+    assert compared == sorted(compared, reverse=True)
+    assert ruled_out == [compared[0] - some for some in compared]
+    assert ruled_out[1] > compared[0] // 2
+    assert alike[0] == alike[1] > 0
+    assert lost[:2] == [0, 0]
 
 
 def test_the_same_seed_gives_the_same_counts() -> None:

@@ -66,15 +66,18 @@ class Buckets:
         places = _ranges(starts, counts)
         return Postings(counts, self._entries.take(places), self._tags.take(places), self._mark, capped)
 
-    def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> ProbeMatches:
+    def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], any_bits: int, since: int | None) -> ProbeMatches:
         """The same, but only what matches: where tags are too far, entries are not even fetched. At a million documents
         most of the time goes into waiting for memory."""
         starts, counts, capped = self._locate(keys, since)
         places = _ranges(starts, counts)
-        differing = np.bitwise_count(self._tags.take(places) ^ np.repeat(tags, counts))
-        close = np.flatnonzero(differing <= np.repeat(radii, counts))
+        found = self._tags.take(places)
+        differing = found ^ np.repeat(tags, counts)
+        if any_bits:
+            differing >>= np.uint64(any_bits)
+        close = np.flatnonzero(np.bitwise_count(differing) <= np.repeat(radii, counts))
         probes = np.searchsorted(np.cumsum(counts), close, side="right")
-        return ProbeMatches(probes, self._entries.take(places[close]), self._mark, capped)
+        return ProbeMatches(probes, self._entries.take(places[close]), found[close], self._mark, capped)
 
     def _locate(self, keys: Keys, since: int | None) -> tuple[Places, Places, NDArray[np.bool_]]:
         """Where the postings of each key begin, how many are read, and whether those are not all."""

@@ -84,10 +84,10 @@ class MemoryStore:
             return self._buckets.read(keys, since)
 
     async def probe(
-        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None
+        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, any_bits: int = 0, since: int | None = None
     ) -> ProbeMatches:
         with self._lock:
-            return self._buckets.probe(keys, tags, radii, since)
+            return self._buckets.probe(keys, tags, radii, any_bits, since)
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._lock:

@@ -44,7 +44,7 @@ def similar_within_batch(method: Method, profile: Profile, bodies: Sequence[byte
     left, right = probes.rows[probe_of], rows[places]
     before = right < left
     probe_of, places, left, right = probe_of[before], places[before], left[before], right[before]
-    close = np.bitwise_count(tags[places] ^ probes.tags[probe_of]) <= probes.radii[probe_of]
+    close = probes.answered_by(probe_of, tags[places])
     pairs = np.unique(left[close] * len(bodies) + right[close])
     lefts, rights = (side.tolist() for side in np.divmod(pairs, len(bodies)))
     if lefts:

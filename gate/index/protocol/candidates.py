@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,11 +37,25 @@ class BucketReading:
     entries: Keys
     capped: list[int]  # rows of documents for which a bucket was longer than the limit
     mark: int | None  # None: none of the documents has a bucket
+    ruled_out: tuple[NDArray[np.int64], Keys] = (np.empty(0, np.int64), np.empty(0, np.uint64))  # rows and entries
 
     def posted(self, entries: Mapping[int, int]) -> set[int]:
         """Of some documents, each with its entry, those whose own entry is in a bucket that was read."""
         own = np.array([entries.get(i, 0) for i in self.documents], np.uint64)
         return {self.documents[row] for row in self.rows[self.entries == own[self.rows]].tolist()}
+
+    def without(self, too_unequal: NDArray[np.bool_]) -> BucketReading:
+        """The reading without some of its postings, of documents that are not alike whatever else is said of them."""
+        rows, entries = self.rows[too_unequal], self.entries[too_unequal]
+        several = np.unique(np.stack((rows.astype(np.uint64), entries)), axis=1)
+        remaining = ~too_unequal
+        return replace(
+            self,
+            rows=self.rows[remaining],
+            keys=self.keys[remaining],
+            entries=self.entries[remaining],
+            ruled_out=(several[0].astype(np.int64), several[1]),
+        )
 
     def probes_of(self, documents: Sequence[int]) -> Probes | None:
         """The probes of some of the documents, in that order; None if not all of them are in this reading."""
@@ -61,6 +75,7 @@ class CandidateSet:
 
     alike: dict[int, tuple[EntryRecord, Likeness]] = field(default_factory=dict)
     candidates: set[int] = field(default_factory=set)
+    ruled_out: Keys = field(default_factory=lambda: np.empty(0, np.uint64))  # by their length: neither fetched nor here
     degraded: set[Degraded] = field(default_factory=set)
 
     def ticketed_before(self, ticket: int | None) -> list[tuple[EntryRecord, Likeness]]:
@@ -75,6 +90,8 @@ class CandidateSet:
         """Add a later read: without the candidates of the first one, reading only the tail would be unsound."""
         self.alike.update(later.alike)
         self.candidates |= later.candidates
+        if later.ruled_out.size:
+            self.ruled_out = np.union1d(self.ruled_out, later.ruled_out)
         self.degraded |= later.degraded
 
 
@@ -115,19 +132,23 @@ class CandidateFinder:
             return BucketReading(documents, probes, np.empty(0, np.int64), none, none, [], None)
         matched = np.concatenate([part.probes + n * MAX_PROBES for n, part in enumerate(parts)])
         entries = np.concatenate([part.entries for part in parts])
+        too_unequal = probes.ruled_out(matched, np.concatenate([part.tags for part in parts]))
         capped = np.unique(probes.rows[np.concatenate([part.capped for part in parts])]).tolist()
         # The first mark is the oldest: what came after it, to whatever bucket, is read again by it.
         rows, keys = probes.rows[matched], probes.keys[matched]
-        return BucketReading(documents, probes, rows, keys, entries, capped, parts[0].mark)
+        reading = BucketReading(documents, probes, rows, keys, entries, capped, parts[0].mark)
+        return reading if too_unequal is None else reading.without(too_unequal)
 
     async def _probe(self, probes: Probes, mark: int | None) -> ProbeMatches:
         if isinstance(self._store, ProbingStore):
-            return await self._store.probe(probes.keys, probes.tags, probes.radii, since=mark)
+            return await self._store.probe(
+                probes.keys, probes.tags, probes.radii, any_bits=probes.length_bits, since=mark
+            )
         postings = await self._store.read(probes.keys, since=mark)
-        differing = np.bitwise_count(postings.tags ^ np.repeat(probes.tags, postings.counts))
-        close = np.flatnonzero(differing <= np.repeat(probes.radii, postings.counts))
+        differing = (postings.tags ^ np.repeat(probes.tags, postings.counts)) >> np.uint64(probes.length_bits)
+        close = np.flatnonzero(np.bitwise_count(differing) <= np.repeat(probes.radii, postings.counts))
         probe_of = np.searchsorted(np.cumsum(postings.counts), close, side="right")
-        return ProbeMatches(probe_of, postings.entries[close], postings.mark, postings.capped)
+        return ProbeMatches(probe_of, postings.entries[close], postings.tags[close], postings.mark, postings.capped)
 
     async def find(self, reading: BucketReading, subjects: Mapping[int, EntryRecord]) -> Neighbourhood:
         """Fetch what a reading found for each subject, and compare. Entries of one owner are versions of one document,
@@ -137,6 +158,9 @@ class CandidateFinder:
         for row in reading.capped:
             if documents[row] in subjects:
                 sets[documents[row]] = CandidateSet(degraded={Degraded.BUCKET_CAPPED})
+        for row, ruled_out in _by_row(*reading.ruled_out):
+            if documents[row] in subjects:
+                sets.setdefault(documents[row], CandidateSet()).ruled_out = ruled_out
         own = np.array([subjects[i].entry if i in subjects else 0 for i in documents], np.uint64)
         of_others = reading.entries != own[reading.rows]
         if len(subjects) < len(documents):
@@ -192,6 +216,12 @@ class CandidateFinder:
         dead = [record for record in there if record.dead]
         duplicates = [record for record in there if record.duplicate_of and not record.dead]
         return Neighbourhood(sets, alike, (keys[dangling], entries[dangling]), dead, duplicates)
+
+
+def _by_row(rows: NDArray[np.int64], entries: Keys) -> Iterator[tuple[int, Keys]]:
+    """The entries of each row. Rows ascend."""
+    distinct, first = np.unique(rows, return_index=True)
+    return zip(distinct.tolist(), np.split(entries, first[1:]), strict=True) if rows.size else iter(())
 
 
 def _nearest_first(

@@ -61,6 +61,7 @@ def judge_claim(
         candidates=len(candidate_set.candidates) if candidate_set else 0,
         degraded=candidate_set.degraded.union(claim.degraded) if candidate_set else claim.degraded,
         max_matches=max_matches,
+        ruled_out=len(candidate_set.ruled_out) if candidate_set else 0,
     )
     entries = entries_in([answer]) if earlier else ()
     named = {other.entry: other for other, _ in earlier if other.entry in entries}

@@ -40,20 +40,25 @@ class BucketReader:
         parts = [triples, unpack_log(keys, logged)] if logged else [triples]
         return Postings(*by_key(keys, *parts), mark, capped)
 
-    async def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], since: int | None) -> ProbeMatches:
+    async def probe(
+        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], any_bits: int, since: int | None
+    ) -> ProbeMatches:
         split = KeysByShard(keys)
         pieces, logged, mark = await self._fetch(split, since)
         order = split.order
         widths = self._widths.of(keys[order])
-        places, entries, too_long = matching(pieces, widths, self._max_bucket, tags[order], radii[order])
+        matches, too_long = matching(pieces, widths, self._max_bucket, tags[order], radii[order], any_bits)
+        places, entries, found = matches
         probes, capped = order[places], np.zeros(len(keys), np.bool_)
         capped[order] = too_long
         if logged:
             which, logged_entries, logged_tags = unpack_log(keys, logged)
-            close = np.bitwise_count(logged_tags ^ tags[which]) <= radii[which]
+            differing = (logged_tags ^ tags[which]) >> np.uint64(any_bits)
+            close = np.bitwise_count(differing) <= radii[which]
             probes, entries = np.append(probes, which[close]), np.append(entries, logged_entries[close])
+            found = np.append(found, logged_tags[close])
         in_order = np.argsort(probes, kind="stable")
-        return ProbeMatches(probes[in_order], entries[in_order], mark, capped)
+        return ProbeMatches(probes[in_order], entries[in_order], found[in_order], mark, capped)
 
     async def crowded(self, shards: Sequence[int]) -> list[list[bytes]]:
         """The crowded buckets of each shard: generation and name."""

@@ -115,17 +115,17 @@ def unpack(pieces: Sequence[bytes], widths: Numbers, limit: int) -> tuple[Triple
 
 
 def matching(
-    pieces: Sequence[bytes], widths: Numbers, limit: int, tags: Keys, radii: NDArray[np.uint8]
-) -> tuple[Numbers, Keys, NDArray[np.bool_]]:
-    """Of the postings that `unpack` would return those whose tags are within the radius of their bucket's probe: place
-    and entry of each; and which buckets had more. The others, most of them, are never unpacked."""
+    pieces: Sequence[bytes], widths: Numbers, limit: int, tags: Keys, radii: NDArray[np.uint8], any_bits: int = 0
+) -> tuple[Triples, NDArray[np.bool_]]:
+    """Of the postings that `unpack` would return those whose tags, without their lowest `any_bits`, are within the
+    radius of their bucket's probe; and which buckets had more. The others, most of them, are never unpacked."""
     lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
     counts = lengths // (8 + widths)
     capped = counts > limit
     if capped.any():
         pieces = [piece[: limit * size] for piece, size in zip(pieces, (8 + widths).tolist(), strict=True)]
         counts = np.minimum(counts, limit)
-    places, entries = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    places, entries, found = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
     for width in np.flatnonzero(np.bincount(widths)).tolist():
         of_width = np.flatnonzero(widths == width)
         several = counts[of_width]
@@ -135,12 +135,15 @@ def matching(
         differing = np.repeat(tags[of_width], several)
         differing ^= stored_tags
         differing &= _MASKS[width]
+        if any_bits:
+            differing >>= np.uint64(any_bits)
         near = radii[of_width]
         close = np.bitwise_count(differing) <= np.repeat(near, several) if near.any() else differing == 0
         matched = np.flatnonzero(close)
         places.append(of_width[np.searchsorted(np.cumsum(several), matched, side="right")])
         entries.append(owners[matched])
-    return np.concatenate(places), np.concatenate(entries), capped
+        found.append(stored_tags[matched] & _MASKS[width])
+    return (np.concatenate(places), np.concatenate(entries), np.concatenate(found)), capped
 
 
 def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:

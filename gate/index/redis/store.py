@@ -171,9 +171,9 @@ class RedisStore:
         return await self._reader.read(keys, since)
 
     async def probe(
-        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, since: int | None = None
+        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, any_bits: int = 0, since: int | None = None
     ) -> ProbeMatches:
-        return await self._reader.probe(keys, tags, radii, since)
+        return await self._reader.probe(keys, tags, radii, any_bits, since)
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         if not len(keys):

@@ -72,16 +72,17 @@ class LikeLists(RuleBasedStateMachine):
             new = [posting for posting in self.lists[key] if posting not in before.get(key, [])]
             assert capped or set(new) <= set(postings) <= set(self.lists[key])
 
-    @rule(keys=st.lists(KEYS, max_size=6), tag=TAGS, radius=st.integers(0, 2))
-    def probe(self, keys: list[int], tag: int, radius: int) -> None:
-        found = self.flat.probe(u64(keys), u64([tag] * len(keys)), np.full(len(keys), radius, np.uint8), None)
+    @rule(keys=st.lists(KEYS, max_size=6), tag=TAGS, radius=st.integers(0, 2), any_bits=st.integers(0, 1))
+    def probe(self, keys: list[int], tag: int, radius: int, any_bits: int) -> None:
+        radii = np.full(len(keys), radius, np.uint8)
+        found = self.flat.probe(u64(keys), u64([tag] * len(keys)), radii, any_bits, None)
         expected = [
-            (probe, entry)
+            (probe, entry, other)
             for probe, key in enumerate(keys)
             for entry, other in self.lists[key][: self.limit]
-            if (other ^ tag).bit_count() <= radius
+            if ((other ^ tag) >> any_bits).bit_count() <= radius
         ]
-        assert list(zip(found.probes.tolist(), found.entries.tolist(), strict=True)) == expected
+        assert list(zip(found.probes.tolist(), found.entries.tolist(), found.tags.tolist(), strict=True)) == expected
         assert found.capped.tolist() == [len(self.lists[key]) > self.limit for key in keys]
 
     @invariant()

@@ -113,4 +113,8 @@ async def test_matches_of_buckets_their_overflow_and_the_log_come_in_the_order_o
     assert (found.probes.tolist(), found.entries.tolist()) == ([0, 0, 0, 2], [1, 3, 5, 4])
     await store.append(u64(KEY, KEY), u64(8, 9), u64(4, 2))
     later = await store.probe(keys, tags, radii, since=found.mark)
-    assert (later.probes.tolist(), later.entries.tolist()) == ([2], [8])
+    assert (later.probes.tolist(), later.entries.tolist(), later.tags.tolist()) == ([2], [8], [4])
+    later = await store.probe(
+        keys, tags, radii, any_bits=2, since=found.mark
+    )  # 4 and 1 differ in the third bit, by one
+    assert (later.probes.tolist(), later.entries.tolist(), later.tags.tolist()) == ([0, 0, 2], [8, 9, 8], [4, 2, 4])
