@@ -18,7 +18,7 @@ from gate.http.calls import Call, ServiceParts
 from gate.http.compare_messages import ComparedSide, CompareRequest, ComparisonReport, SideRequest
 from gate.http.comparison_words import measures_of, reasons_of
 from gate.http.problems import RequestError
-from gate.http.stored import read_stored
+from gate.index.tools.stored_documents import read_stored
 from gate.model import CheckIn, Relation
 from gate.pipeline import validate_document
 

@@ -10,7 +10,7 @@ from gate.errors import UnknownDocument
 from gate.http.calls import Call, ServiceParts
 from gate.http.document_messages import DocumentContent, DocumentReport, DocumentVerdicts
 from gate.http.messages import DeletedDocument
-from gate.http.stored import read_contents
+from gate.index.tools.stored_documents import read_contents
 
 
 class DocumentViews:

@@ -14,7 +14,7 @@ from gate.core.text import normalise
 from gate.http.calls import Call, ServiceParts
 from gate.http.document_messages import SimilarDocument, SimilarDocuments, detail_values, match_values
 from gate.http.messages import FingerprintQuery, SimilarQuery, SimilarRequest
-from gate.http.stored import read_stored
+from gate.index.tools.stored_documents import read_stored
 from gate.model import Match
 
 _BATCH = 256  # documents that are read at once: a look-up of another request comes in between

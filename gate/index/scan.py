@@ -24,6 +24,16 @@ class Document(NamedTuple):
     contents: tuple[HeldContent, ...]
 
 
+class DocumentSlice(NamedTuple):
+    """Some documents, and where to go on: behind the last of them at `cursor` (empty: there are no more), behind any
+    other at `base` and its id."""
+
+    documents: Sequence[Document]
+    cursor: str
+    base: str
+    read: int  # how many were read for them
+
+
 class Scan(Protocol):
     """What a store supplies beside its primitives. Restoring is idempotent, and changes nothing that is there."""
 
@@ -31,6 +41,11 @@ class Scan(Protocol):
         """Every record. A content that points to an entry without a record comes as a dead record without holders."""
 
     def documents(self) -> AsyncIterator[Sequence[Document]]: ...
+
+    async def documents_after(self, cursor: str, count: int, *, id_prefix: str = "") -> DocumentSlice:
+        """About `count` documents behind a cursor, empty for the first; it may be kept, and used by another process.
+        There may be none although more come. The order is that of the ids, in Redis that of its tables, where a
+        document may also come twice. ValueError: the cursor is none of this kind of index."""
 
     def postings(self) -> AsyncIterator[PostingRows]: ...
 

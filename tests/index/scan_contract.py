@@ -23,6 +23,7 @@ __all__ = [
     "documents",
     "gathered",
     "new_entry",
+    "paged",
     "postings",
     "records",
     "u64",
@@ -53,6 +54,17 @@ async def documents(store: ScannableStore) -> list[Document]:
 
 async def postings(store: ScannableStore) -> list[tuple[int, int, int]]:
     return await gathered_postings(store.scan().postings())
+
+
+async def paged(store: ScannableStore, count: int, *, id_prefix: str = "") -> list[Document]:
+    """All documents, in pages of about so many."""
+    met: list[Document] = []
+    cursor = ""
+    while True:
+        part = await store.scan().documents_after(cursor, count, id_prefix=id_prefix)
+        met += part.documents
+        if not (cursor := part.cursor):
+            return met
 
 
 class ScanContract:
@@ -145,6 +157,48 @@ class ScanContract:
         met = await scanned()
         assert {"d1", "d2", "d4", "d5", "d7"} <= {document.document_id for document in met}
         assert all(len(document.contents) == 1 for document in met)
+
+    # Pages of documents.
+
+    async def test_pages_hold_every_document_and_are_as_short_as_was_asked(self, store: ScannableStore) -> None:
+        assert await paged(store, 3) == []
+        names = ["a", "b", "c", "d", "ä " * 100, "\N{GRINNING FACE}", "x.0.0."]
+        await store.register_content([new_entry(name, FIRST, entry=n) for n, name in enumerate(names, 1)])
+        assert sorted(await paged(store, 3)) == await documents(store)
+        assert sorted(await paged(store, 100)) == await documents(store)
+
+    async def test_a_page_can_begin_behind_any_document_of_another(self, store: ScannableStore) -> None:
+        await store.register_content([new_entry(f"d{n}", FIRST, entry=n) for n in range(1, 30)])
+        met: list[str] = []
+        cursor = ""
+        while True:
+            part = await store.scan().documents_after(cursor, 10)
+            met += [document.document_id for document in part.documents[:1]]
+            cursor = part.base + part.documents[0].document_id if part.documents else part.cursor
+            if not cursor:
+                break
+        assert sorted(met) == sorted(f"d{n}" for n in range(1, 30))
+
+    async def test_a_page_has_the_documents_whose_ids_begin_so_and_no_others(self, store: ScannableStore) -> None:
+        names = ["a", "a%", "a_", "ab", "abc", "b", "B", "ä", "äb"]
+        await store.register_content([new_entry(name, FIRST, entry=n) for n, name in enumerate(names, 1)])
+        for prefix in ("", "a", "a%", "ab", "ä", "c"):
+            met = [document.document_id for document in await paged(store, 2, id_prefix=prefix)]
+            assert sorted(met) == sorted(name for name in names if name.startswith(prefix))
+
+    async def test_documents_that_stay_are_on_the_pages_while_others_come_and_go(self, store: ScannableStore) -> None:
+        await store.register_content([new_entry(f"d{n}", FIRST, entry=n) for n in range(1, 9)])
+        met: set[str] = set()
+        cursor = ""
+        while True:
+            part = await store.scan().documents_after(cursor, 2)
+            met |= {document.document_id for document in part.documents}
+            await store.register_content([new_entry("d0", FIRST, entry=50)])
+            [held] = await store.documents(["d4"])
+            await store.remove_contents([("d4", held)])
+            if not (cursor := part.cursor):
+                break
+        assert met >= {f"d{n}" for n in (1, 2, 3, 5, 6, 7, 8)}
 
     # Postings that are missing.
 

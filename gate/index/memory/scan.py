@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from gate.index.memory.buckets import TABLES
-from gate.index.scan import BATCH, POSTINGS, Document, PostingRows, merge_contents
+from gate.index.scan import BATCH, POSTINGS, Document, DocumentSlice, PostingRows, merge_contents
 from gate.index.store import EntryRecord, Keys
 
 if TYPE_CHECKING:
@@ -39,6 +40,14 @@ class MemoryScan:
             with store._lock:
                 documents = [Document(name, store._documents.get(name, ())) for name in names[first : first + BATCH]]
             yield [document for document in documents if document.contents]
+
+    async def documents_after(self, cursor: str, count: int, *, id_prefix: str = "") -> DocumentSlice:
+        store = self._store
+        with store._lock:
+            later = (name for name in store._documents if name > cursor and name.startswith(id_prefix))
+            names = nsmallest(count, later)
+            documents = [Document(name, store._documents[name]) for name in names]
+        return DocumentSlice(documents, names[-1] if len(names) == count else "", "", len(names))
 
     async def postings(self) -> AsyncIterator[PostingRows]:
         for table in range(TABLES):

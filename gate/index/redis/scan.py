@@ -3,6 +3,7 @@ that the server is never held up for long."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from gate.index.redis.layout import (
 )
 from gate.index.redis.packing import Widths, rows_by_shard, unpack, unpack_rows, unpacked
 from gate.index.redis.shards import Shards
-from gate.index.scan import Document, PostingRows, merge_contents
+from gate.index.scan import Document, DocumentSlice, PostingRows, merge_contents
 from gate.index.store import EntryRecord, HeldContent, Keys
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ SCAN_HASH, MISSING_POSTINGS = load_script("scan_hash"), load_script("missing_pos
 ADD_ENTRIES, RESTORE_DOCUMENTS = load_script("add_entries"), load_script("restore_documents")
 FIELDS_AT_ONCE = 256  # of each shard: some thousands in all, a few milliseconds of the server
 NO_LIMIT = 1 << 40
+_CURSOR = re.compile(r"([0-9]{1,18})\.([01][0-9a-f])\.(0|[1-9][0-9]{0,19})\.(.*)", re.DOTALL)
 
 
 async def pages(shards: Shards, script: Script, kind: bytes, *arguments: bytes | int) -> AsyncIterator[list[Any]]:
@@ -71,6 +73,28 @@ class RedisScan:
         async for fields in self._fields(b"d"):
             if fields:
                 yield [Document(name.decode(), decode_held(value)) for name, value in fields]
+
+    async def documents_after(self, cursor: str, count: int, *, id_prefix: str = "") -> DocumentSlice:
+        # A cursor names a page of one generation and shard, and the last document of it that was returned. Under
+        # another view than it was made under, generations may have other names: the list begins anew and misses none.
+        view = await self._shards.current_view()
+        # The older generation first: a document that moves meanwhile goes to the newer one.
+        places = [f"{generation}{shard:x}" for generation in reversed(view.read) for shard in range(SHARDS)]
+        epoch, place, page, last = _parsed(cursor) if cursor else (view.epoch, places[0], b"0", "")
+        if epoch != view.epoch:
+            place, page, last = places[0], b"0", ""
+        numbers, kind = np.array([int(place[1:], 16)]), place[0].encode() + b"d"
+        shares, _ = shares_of(numbers, ([kind],), ([page],))
+        [[(next_page, fields)]] = await self._shards.call(SCAN_HASH, shares, count)
+        values = {name.decode(): value for name, value in zip(fields[::2], fields[1::2], strict=True)}
+        names = sorted(name for name in values if name > last and name.startswith(id_prefix))
+        following = places[places.index(place) + (next_page == b"0") :]
+        return DocumentSlice(
+            [Document(name, decode_held(values[name])) for name in names],
+            f"{view.epoch}.{following[0]}.{next_page.decode()}." if following else "",
+            f"{view.epoch}.{place}.{page.decode()}.",
+            len(values),
+        )
 
     async def _fields(self, kind: bytes) -> AsyncIterator[list[tuple[bytes, bytes]]]:
         async for hash_pages in pages(self._shards, SCAN_HASH, kind):
@@ -124,6 +148,14 @@ class RedisScan:
 
     async def pass_ticket(self, ticket: int) -> None:
         await self._store.pass_ticket(ticket)
+
+
+def _parsed(cursor: str) -> tuple[int, str, bytes, str]:
+    """The epoch of the view, the generation and shard, the page there, and the last document of a cursor."""
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise ValueError("is none of an index in Redis")
+    return int(match[1]), match[2], match[3].encode(), match[4]
 
 
 def _merged(document: Document) -> Callable[[tuple[HeldContent, ...]], tuple[HeldContent, ...]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gate.index.scan import BATCH, POSTINGS, Document, PostingRows, merge_contents
+from gate.index.scan import BATCH, POSTINGS, Document, DocumentSlice, PostingRows, merge_contents
 from gate.index.sqlite.connection import COLUMNS, contents_of, entry_of, record_of, records_of, signed, unsigned
 from gate.index.store import EntryRecord, Keys
 
@@ -24,6 +24,7 @@ SELECT entry, content FROM contents
 WHERE content > ? AND entry NOT IN (SELECT entry FROM entries) ORDER BY content LIMIT ?
 """
 _DOCUMENTS = "SELECT DISTINCT document FROM held WHERE document > ? ORDER BY document LIMIT ?"
+_DOCUMENTS_FROM = "SELECT DISTINCT document FROM held WHERE document >= ? ORDER BY document LIMIT ?"
 _POSTINGS = """
 SELECT key, number, entry, tag FROM postings WHERE (key, number) > (?, ?) ORDER BY key, number LIMIT ?
 """
@@ -70,6 +71,14 @@ class SqliteScan:
                 return
             yield documents
             last = names[-1]
+
+    async def documents_after(self, cursor: str, count: int, *, id_prefix: str = "") -> DocumentSlice:
+        # Ids are in the order of their UTF-8: all that begin with a prefix follow each other.
+        query, first = (_DOCUMENTS, cursor) if cursor >= id_prefix else (_DOCUMENTS_FROM, id_prefix)
+        with self._store._transaction("DEFERRED") as connection:
+            names = [name for (name,) in connection.execute(query, (first, count)) if name.startswith(id_prefix)]
+            documents = [Document(name, contents_of(connection, name)) for name in names]
+        return DocumentSlice(documents, names[-1] if len(names) == count else "", "", len(names))
 
     async def postings(self) -> AsyncIterator[PostingRows]:
         key, number = LOWEST, 0

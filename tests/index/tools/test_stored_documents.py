@@ -9,7 +9,7 @@ import pytest
 
 from gate import CheckIn, Gate
 from gate.demo import BREAD, LIGHTHOUSE
-from gate.http.stored import StoredDocument, read_contents, read_stored
+from gate.index.tools.stored_documents import StoredDocument, read_contents, read_stored
 
 
 @pytest.mark.parametrize("index", [None, "gate.sqlite"])
