@@ -107,7 +107,7 @@ kafka: .cache/kafka/.fetched
 	$(PYTHON) -m venv .venv
 
 .venv/.runtime: pyproject.toml | .venv/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[files]'
 	touch $@
 
 # The versions that were tested, by their hashes; then the project, with a build backend that is among them.
