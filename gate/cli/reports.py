@@ -47,10 +47,16 @@ class RunReport:
         self._csv = csv
 
     def add(
-        self, documents: Sequence[CheckIn], verdicts: Sequence[Verdict], *, places: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[CheckIn],
+        verdicts: Sequence[Verdict],
+        *,
+        places: Sequence[str | None] | None = None,
+        gone: frozenset[str] = frozenset(),
     ) -> None:
+        """`places` are the files that hold the documents, and `gone` are documents whose files are gone from disk."""
         self.results.add(
-            Result.of(verdict, size_bytes=_size(document), dated=document.checked_in_at, place=place)
+            Result.of(verdict, size_bytes=_size(document), dated=document.checked_in_at, place=place, gone=gone)
             for document, verdict, place in zip(documents, verdicts, places or repeat(None))
         )
 
@@ -118,8 +124,10 @@ def title_of(paths: Sequence[Path]) -> str:
 def families(results: Results, *, json: bool) -> None:
     """Each original with its copies."""
     if json:
-        for original, copies in copies_by_original(results):
-            emit({"original": original, "copies": [_copy(one) for one in copies]})
+        for original, members in copies_by_original(results):
+            copies = list(members)
+            gone = {"original_gone": True} if any(one.original_gone for one in copies) else {}
+            emit({"original": original, **gone, "copies": [_copy(one) for one in copies]})
         return
     out = tables.console()
     table = StreamedTable(out, "document", "verdict", "resemblance", "bits", "like", right=("resemblance", "bits"))
@@ -130,15 +138,16 @@ def families(results: Results, *, json: bool) -> None:
 
 def _family_rows(results: Results) -> Iterator[tuple[Text, ...]]:
     for original, copies in copies_by_original(results):
-        yield (cell(original, style="bold"), Text("original", style="dim"), cell(None), cell(None), cell(None))
-        for one in copies:
-            like = one.best if one.best != original else None
+        for number, one in enumerate(copies):
+            if not number:
+                yield show.original_row(original, is_gone=one.original_gone)
+            like = show.like(one.best, is_gone=one.best_gone) if one.best != original else cell(None)
             yield (
                 cell(f"  {one.document}"),
                 show.relation(one.relation),
                 show.fraction(one.resemblance),
                 show.bits(one.distance),
-                cell(like),
+                like,
             )
 
 
@@ -150,4 +159,5 @@ def _copy(result: Result) -> dict[str, object]:
         "resemblance": result.resemblance,
         "containment": result.containment,
         "distance": result.distance,
+        **({"like_gone": True} if result.best_gone else {}),
     }

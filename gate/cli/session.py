@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
+
+import msgspec
 
 from gate import wire
 from gate.api import Gate
@@ -36,8 +38,16 @@ def read_options(settings: Settings, *, html: HtmlPart = "main", encoding: str |
     return ReadOptions(html=html, encoding=encoding, limits=settings.extract)
 
 
-def verdict_line(verdict: Verdict) -> bytes:
-    return wire.encode(wire.VerdictEvent.of(verdict))
+def verdict_line(verdict: Verdict, gone: Collection[str] = ()) -> bytes:
+    """A verdict as a line of JSON. A match has "gone": true if it is one of the documents whose files are gone."""
+    line = wire.encode(wire.VerdictEvent.of(verdict))
+    if not any(match.document_id in gone for match in verdict.matches):
+        return line
+    fields = msgspec.json.decode(line)
+    fields["matches"] = [
+        match | {"gone": True} if match["document_id"] in gone else match for match in fields["matches"]
+    ]
+    return msgspec.json.encode(fields)
 
 
 @contextmanager

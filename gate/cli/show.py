@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -56,16 +56,29 @@ def verdict_table(out: Console) -> StreamedTable:
     return StreamedTable(out, "document", "verdict", "like", "resemblance", "bits", right=("resemblance", "bits"))
 
 
-def verdict_row(verdict: Verdict) -> tuple[Text, ...]:
-    """A document, its verdict, and the best match."""
+def verdict_row(verdict: Verdict, gone: Collection[str] = ()) -> tuple[Text, ...]:
+    """A document, its verdict, and the best match; `gone` are documents whose files are gone from disk."""
     best = verdict.matches[0] if verdict.matches else None
     return (
         cell(versioned(verdict.document_id, verdict.version)),
         relation(verdict.relation),
-        cell(best.document_id if best else None),
+        like(best.document_id, is_gone=best.document_id in gone) if best else cell(None),
         fraction(best.resemblance if best else None),
         bits(best.distance if best else None),
     )
+
+
+def like(document_id: str | None, *, is_gone: bool) -> Text:
+    """A document that another one is like."""
+    return cell(document_id).append(" (gone)", style="yellow") if is_gone else cell(document_id)
+
+
+def original_row(document_id: str, *, is_gone: bool) -> tuple[Text, ...]:
+    """The first of a family, in a table of families."""
+    name = cell(document_id, style="bold")
+    if is_gone:
+        name.append(" (gone)", style="yellow")
+    return name, Text("original", style="dim"), cell(None), cell(None), cell(None)
 
 
 def link_row(link: Link) -> tuple[Text, ...]:

@@ -8,11 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+import msgspec
 from rich.progress import Progress
 
-from gate.archive.parts import ArchivedEvent, SourceItem, SourceOptions
+from gate.archive.parts import ArchivedEvent, ArchiveFile, SourceItem, SourceOptions
 from gate.archive.source import Source
 from gate.cli.common import emit
+from gate.cli.gone_files import FileUris
 from gate.cli.progress import ProblemLog
 from gate.cli.reports import RunReport
 from gate.errors import BadDocument
@@ -38,6 +40,7 @@ class DocumentReader:
         options: SourceOptions,
         *,
         own: frozenset[Path] = frozenset(),
+        uris: FileUris | None = None,
         bar: Progress,
         report: RunReport | None,
         verbose: bool,
@@ -47,6 +50,7 @@ class DocumentReader:
         self.source.files = [file for file in self.source.files if file.path is None or file.path.absolute() not in own]
         self.unreadable = ProblemLog("skipped", verbose=verbose, bar=bar, quiet=json)
         self.without_text = ProblemLog("no text", verbose=verbose, bar=bar, quiet=json)
+        self._uris = uris
         self._limits: Limits = options.limits
         self._report = report
         self._json = json
@@ -73,7 +77,15 @@ class DocumentReader:
         if isinstance(archived.event, CheckInEvent):
             if archived.problem is not None:
                 self._complain(self.without_text, str(archived.origin), archived.problem)
-            yield SourceDocument(archived.event.check_in(), item.file.name if item.position is not None else None)
+            place = item.file.name if item.position is not None else None
+            yield SourceDocument(self._with_uri(archived.event.check_in(), item.file), place)
+
+    def _with_uri(self, document: CheckIn, file: ArchiveFile) -> CheckIn:
+        """A document that names no URI gets that of its file, unless that would be too long to be kept."""
+        if self._uris is None or file.path is None or document.uri is not None:
+            return document
+        uri = self._uris.of(file.path)
+        return document if len(uri) > self._limits.max_uri_chars else msgspec.structs.replace(document, uri=uri)
 
     def reject(self, name: str, error: BadDocument) -> None:
         """Report a document that is not judged."""

@@ -24,6 +24,8 @@ COLUMNS = (
     "time",
     "folder",
     "reason",
+    "like_is_gone",
+    "original_is_gone",
 )
 NOT_JUDGED = "not judged"  # in the place of the verdict
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -54,9 +56,15 @@ def _rows(results: Results) -> Iterator[tuple[object, ...]]:
             "" if result.dated is None else f"{result.dated:%Y-%m-%dT%H:%M:%SZ}",
             plain_text(result.folder),
             result.unreadable or "",
+            _flag(result.best_gone),
+            _flag(result.original_gone),
         )
     for file in results.unreadable():
-        yield (plain_text(file.name), NOT_JUDGED, *[""] * 8, file.reason)
+        yield (plain_text(file.name), NOT_JUDGED, *[""] * 8, file.reason, "", "")
+
+
+def _flag(is_set: bool) -> str:
+    return "yes" if is_set else ""
 
 
 def _measure(value: float | None) -> object:

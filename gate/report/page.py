@@ -267,6 +267,7 @@ def _data(rows: Sequence[Result], header: RunHeader, pairs: Sequence[ShownPair])
             "relation": [places[row.relation] for row in rows],
             "best": [row.best for row in rows],
             "original": [row.original for row in rows],
+            "gone": [row.best_gone + 2 * row.original_gone for row in rows],
             "resemblance": [row.resemblance for row in rows],
             "containment": [row.containment for row in rows],
             "distance": [row.distance for row in rows],

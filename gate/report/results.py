@@ -26,14 +26,14 @@ PAGE = 1000  # rows read at a time
 _SCHEMA = """
 CREATE TABLE results (number INTEGER PRIMARY KEY, document TEXT NOT NULL, place TEXT, relation INTEGER NOT NULL,
     similar INTEGER NOT NULL, original TEXT, best TEXT, resemblance REAL, containment REAL, distance INTEGER,
-    size_bytes INTEGER, dated REAL, unreadable TEXT);
+    size_bytes INTEGER, dated REAL, unreadable TEXT, best_gone INTEGER NOT NULL, original_gone INTEGER NOT NULL);
 CREATE TABLE unreadable (number INTEGER PRIMARY KEY, name TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL);
 """
 _COLUMNS = (
     "document, place, relation, similar, original, best, resemblance, containment, distance, size_bytes, dated, "
-    "unreadable"
+    "unreadable, best_gone, original_gone"
 )
-_INSERT = f"INSERT INTO results ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_INSERT = f"INSERT INTO results ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _NUMBERS = {relation: number for number, relation in enumerate(RELATIONS)}
 
 
@@ -52,11 +52,20 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     dated: datetime | None = None
     place: str | None = None  # the file that holds it; None: the document is a file
     unreadable: str | None = None  # why it has no text, and was compared by its bytes
+    best_gone: bool = False  # the file of what it is most like is gone from disk
+    original_gone: bool = False
 
     @classmethod
     def of(
-        cls, verdict: Verdict, *, size_bytes: int | None, dated: datetime | None, place: str | None = None
+        cls,
+        verdict: Verdict,
+        *,
+        size_bytes: int | None,
+        dated: datetime | None,
+        place: str | None = None,
+        gone: frozenset[str] = frozenset(),
     ) -> Result:
+        """`gone` are documents whose files are gone from disk."""
         match = verdict.matches[0] if verdict.matches else None
         return cls(
             document=verdict.document_id,
@@ -71,6 +80,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             dated=dated,
             place=place if place != verdict.document_id else None,
             unreadable=verdict.unreadable_reason,
+            best_gone=match is not None and match.document_id in gone,
+            original_gone=verdict.group in gone,
         )
 
     @property
@@ -162,6 +173,8 @@ def _row_of(result: Result) -> tuple[Any, ...]:
         result.size_bytes,
         None if dated is None else (dated if dated.tzinfo else dated.replace(tzinfo=UTC)).timestamp(),
         result.unreadable,
+        result.best_gone,
+        result.original_gone,
     )
 
 
@@ -179,6 +192,8 @@ def _result_of(row: tuple[Any, ...]) -> Result:
         size_bytes,
         dated,
         reason,
+        best_gone,
+        original_gone,
     ) = row
     return Result(
         document=document,
@@ -193,4 +208,6 @@ def _result_of(row: tuple[Any, ...]) -> Result:
         size_bytes=size_bytes,
         dated=None if dated is None else datetime.fromtimestamp(dated, UTC),
         unreadable=reason,
+        best_gone=bool(best_gone),
+        original_gone=bool(original_gone),
     )

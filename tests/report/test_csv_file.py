@@ -34,6 +34,8 @@ def test_each_document_has_a_line_and_so_has_what_could_not_be_read() -> None:
         "time": "2026-05-08T12:00:00Z",
         "folder": "new",
         "reason": "",
+        "like_is_gone": "",
+        "original_is_gone": "",
     }
     assert [(row["document"], row["verdict"], row["reason"]) for row in rows[7:]] == [
         ("a.png", "not judged", "binary"),

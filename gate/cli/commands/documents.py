@@ -24,6 +24,11 @@ from gate.cli.common import common
 @click.option("--all", "show_all", is_flag=True, help="Show every document, even of many.")
 @click.option("--by-group", is_flag=True, help="Show each original with its copies, when all are judged.")
 @click.option("--dry-run", is_flag=True, help="Judge each file against the index by itself, and add nothing to it.")
+@click.option(
+    "--sync",
+    is_flag=True,
+    help="First delete from the index the documents of these folders whose files are gone from disk.",
+)
 @report_files
 @field_names
 @reading
@@ -39,18 +44,23 @@ def check(**arguments: Any) -> None:
       gate check notes/ --html report.html          a page to look at, sort, search and pass on
       gate check *.md --fail-on-similar             for a script or a commit hook
       gate check new/ --index notes.sqlite --dry-run
+      gate check notes/ --index notes.sqlite --sync
 
     Every file is a document. Its id is its path relative to the folder, or the path as given where files or several
     folders are named. The files are compared with each other and, with --index, with everything that was checked in
     before; a file whose content has changed since is a revision of itself. Files that cannot be read are skipped and
     summarised by reason; with --strict the exit code is then 1. Hidden files are left out, and counted.
 
+    A match that is a file which is gone from disk is marked as gone. With --sync such documents of the folders that are
+    checked are shown and deleted first, so that what was refused because of them is judged anew; those of other folders
+    stay. With --dry-run they are only shown.
+
     Of more than 200 documents the table has the similar ones only (--all: each); --json, --csv and --html have all.
 
     The oldest file is judged first, by the time of its last change, so that the original is the oldest of its copies.
     A symbolic link, and any further hard link of a file, is shown as a link and is no document.
     """
-    from gate.cli.documents import check
+    from gate.cli.check import check
 
     check(**arguments)
 

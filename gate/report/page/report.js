@@ -31,13 +31,14 @@
     }
     return `${unit ? value.toFixed(1) : value} ${UNITS[unit]}`;
   };
+  const gone = (value, isGone) => (isGone ? `${value} (gone from disk)` : value);
   const time = (value) =>
     value === null ? "-" : new Date(value * 1000).toISOString().slice(0, 16).replace("T", " ");
 
   const COLUMNS = [
     { key: "document", label: "Document", show: (value) => value, text: true },
     { key: "relation", label: "Verdict", show: (value) => relations[value].name },
-    { key: "best", label: "Most like", show: (value) => value ?? "-", text: true },
+    { key: "best", label: "Most like", show: (value, row) => gone(value ?? "-", columns.gone[row] & 1), text: true },
     { key: "resemblance", label: "Resemblance", show: share, number: true },
     { key: "distance", label: "Bits", show: whole, number: true },
     { key: "size", label: "Size", show: size, number: true },
@@ -123,7 +124,7 @@
     line.setAttribute("aria-rowindex", place + 2);
     line.setAttribute("aria-selected", place === active);
     for (const column of COLUMNS) {
-      const text = column.show(columns[column.key][row]);
+      const text = column.show(columns[column.key][row], row);
       const cell = make("td", text, column.number ? "n" : "");
       if (column.text) cell.title = text; // it may be cut
       cell.setAttribute("role", "gridcell");
@@ -233,8 +234,10 @@
     byId("one-name").textContent = columns.document[row];
     const facts = [["Verdict", `${relation.name}: ${relation.meaning}`]];
     if (columns.best[row] !== null) {
-      facts.push(["Most like", columns.best[row]]);
-      if (columns.original[row] !== null) facts.push(["First of its family", columns.original[row]]);
+      facts.push(["Most like", gone(columns.best[row], columns.gone[row] & 1)]);
+      if (columns.original[row] !== null) {
+        facts.push(["First of its family", gone(columns.original[row], columns.gone[row] & 2)]);
+      }
       facts.push(["Resemblance", share(columns.resemblance[row])]);
       facts.push(["Contained in it", share(columns.containment[row])]);
       facts.push(["Bits that differ", columns.distance[row] === null ? "-" : `${columns.distance[row]} of 64`]);
