@@ -244,11 +244,12 @@ def worker(topic: Topic) -> Iterator[None]:
 
 def test_documents_go_to_the_topic_with_their_ids_as_keys_and_their_dates(archive: Path, topic: Topic) -> None:
     report = summary(archive, *topic.options, "--wait", "0", "--source", "old shelf", code=1)
-    assert (report["sent"], report["unanswered"]) == (7, 0)  # with --wait 0 no verdict is awaited
-    found = {record.key: record for record in topic.records()}
-    assert set(found) == {b"bread.txt", b"letters/light.txt", b"letters/wide.txt", b"copy", b"bridge", b"again"}
+    assert (report["sent"], report["unanswered"]) == (8, 0)  # with --wait 0 no verdict is awaited
+    texts = {b"bread.txt", b"letters/light.txt", b"letters/wide.txt", b"copy", b"bridge", b"again"}
+    assert {record.key for record in topic.records()} == texts | {b"photo.png"}
     events = [event for event in topic.events() if isinstance(event, CheckInEvent)]
     assert {event.document_id: event.text for event in events}["letters/wide.txt"] == EDITED
+    assert [event.document_id for event in events if event.content_sha256] == ["photo.png"]
     assert all(event.checked_in_at is not None and event.source == "old shelf" for event in events)
 
 
@@ -262,7 +263,8 @@ def test_documents_without_a_verdict_are_counted_as_waiting(topic: Topic) -> Non
 def test_verdicts_on_the_documents_sent_are_counted(archive: Path, topic: Topic) -> None:
     (archive / "sub.jsonl").write_bytes(event("same", BREAD))
     report = summary(archive, *topic.options, "--wait", "60", code=1)
-    assert report["judged"] == 6
+    assert report["judged"] == 7
+    assert report["relations"]["unreadable"] == 1  # the picture, by its bytes
     assert report["unanswered"] == 0
     assert sum(group["documents"] for group in report["groups"]) == 5  # which was first depends on the partitions
     again = summary(archive, *topic.options, "--wait", "60", code=1)

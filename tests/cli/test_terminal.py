@@ -159,7 +159,7 @@ ROW = re.compile(r"\d{3}\.txt +(new|near) +(-|\d{3}\.txt) +[-\d]+.*")
 
 
 @pytest.mark.slow
-def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_them(tmp_path: Path) -> None:
+def test_rows_appear_batch_by_batch_and_neither_bar_nor_files_without_text_are_among_them(tmp_path: Path) -> None:
     for number in range(700):
         (tmp_path / f"{number:03}.txt").write_text(f"{BREAD} {number}" if number % 100 else "\0")
     code, shown = on_terminal("check", tmp_path, "--all")
@@ -171,9 +171,9 @@ def test_rows_appear_batch_by_batch_and_neither_bar_nor_skipped_files_are_among_
     rows = [number for number, line in enumerate(lines) if ROW.fullmatch(line.rstrip())]
     assert any(rows[0] < number < rows[-1] for number in bars)
     assert [line.rstrip() for line in lines if line.strip()][-5:] == [
-        *(f"skipped: {number}00.txt: is not a text file; extract its text first" for number in range(3)),
-        "skipped: 7 in all for the reason binary; -v reports each",
-        "693 documents: 1 new, 692 near; 7 could not be read.",
+        *(f"no text: {number}00.txt: is not a text file" for number in range(3)),
+        "no text: 7 in all for the reason binary; -v reports each",
+        "700 documents: 1 new, 6 exact, 692 near, 1 unreadable.",
     ]
 
 
