@@ -135,13 +135,15 @@ class Gate:
         self.pipeline = Pipeline(self.signer, self._index(self.profile))
 
     async def _open(self, index: Path | str | None, redis: RedisSettings | None) -> ScannableStore:
-        digest = self.profile.digest(self._secret)
+        digest, decisions = self.profile.digest(self._secret), self.profile.decisions()
         limit = self.limits.max_bucket
         if index is None:
             return MemoryStore(max_bucket=limit)
         if not _is_url(index):
             ref = self.profile.ref
-            return SqliteStore(index, digest=digest, profile_ref=ref, max_bucket=limit, create=self._create)
+            return SqliteStore(
+                index, digest=digest, profile_ref=ref, decisions=decisions, max_bucket=limit, create=self._create
+            )
         # Imported here: it takes a third of the time in which a command starts, and few need it.
         from gate.index.redis.connect import open_store
 
@@ -151,6 +153,7 @@ class Gate:
             digest=digest,
             layout=self.method.layout,
             max_bucket=limit,
+            decisions=decisions,
             settings=redis,
             observer=self._observer,
             create=self._create,

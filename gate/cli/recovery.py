@@ -43,8 +43,15 @@ def recover_index(settings: Settings) -> None:
     if is_redis_url(settings.index):
         from gate.index.redis.connect import recover_index as recover
 
-        digest = settings.profile.digest(settings.secret.value)
-        asyncio.run(recover(settings.index, profile_ref=settings.profile.ref, digest=digest, settings=settings.redis))
+        profile = settings.profile
+        recovery = recover(
+            settings.index,
+            profile_ref=profile.ref,
+            digest=profile.digest(settings.secret.value),
+            settings=settings.redis,
+            decisions=profile.decisions(),
+        )
+        asyncio.run(recovery)
     with open_gate(settings, index=settings.index) as gate:
         gate.with_store(lambda store: audit(store, gate.method, gate.profile, fix=True))
 

@@ -19,8 +19,34 @@ Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
 
 FINGERPRINT_BITS = 64
 
+
+class Decisions(msgspec.Struct, frozen=True, array_like=True):
+    """What decides about signatures that are stored. An index keeps it and refuses a gate that decides by other values,
+    as "alike" would not be symmetric then, and of two near-duplicates none or both would pass."""
+
+    resemblance: float | None = None
+    containment: float | None = None
+    index: str = "originals"
+    revisions: str = "keep"
+
+    def encode(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    def differences(self, own: Decisions) -> list[str]:
+        """Where a profile decides otherwise than an index that was made by these, in words."""
+        pairs = ((name, getattr(self, name), getattr(own, name)) for name in self.__struct_fields__)
+        return [f"{name} {_shown(one)}, and this profile has {_shown(two)}" for name, one, two in pairs if one != two]
+
+
+BY_FINGERPRINT = Decisions()  # no threshold: the radius of the fingerprint decides, which is a part of the digest
+
+
+def _shown(value: float | str | None) -> str:
+    return "none" if value is None else str(value)
+
+
 # What names a profile, and what decides about signatures after they are stored: no part of a digest.
-NOT_SHAPING = ("name", "version", "resemblance", "containment", "index", "revisions")
+NOT_SHAPING = ("name", "version", *Decisions.__struct_fields__)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,6 +97,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         shaping = {field: value for field, value in self.parameters().items() if field not in NOT_SHAPING}
         encoded = msgspec.json.encode(shaping, order="deterministic")
         return hashlib.blake2b(encoded, key=secret[:64], digest_size=8).hexdigest()
+
+    def decisions(self) -> Decisions:
+        """What decides about signatures under this profile; what means nothing to its method is left out."""
+        used = {name: getattr(self, name) for name in Decisions.__struct_fields__ if name not in self.method.unused}
+        return Decisions(**used)
 
 
 def with_threshold(profile: Profile, threshold: float) -> Profile:

@@ -29,7 +29,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gate.errors import Stale, Unavailable
+from gate.core.profile import Decisions
+from gate.errors import ConfigError, Stale, Unavailable
 
 Keys = NDArray[np.uint64]
 T = TypeVar("T")
@@ -236,6 +237,16 @@ class Store(Protocol):
         is not, so no answer may be given yet."""
 
     async def close(self) -> None: ...
+
+
+def require_same_decisions(stored: Decisions, own: Decisions, index: str) -> None:
+    """Refuse an index that was made by other thresholds than a profile has. ConfigError: it names both."""
+    if differences := stored.differences(own):
+        raise ConfigError(
+            f"{index} was made with {'; '.join(differences)}: where gates decide differently, none or both of two "
+            "near-duplicates pass. Give the profile the values of the index; or carry the index over to a new version "
+            "of the profile, or to a new file, with `gate index export` and `gate index import`"
+        )
 
 
 def new_entry_id(content: bytes) -> int:

@@ -11,7 +11,7 @@ from msgspec import structs
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import BswN, Hybrid, MethodParameters, MinHash, MinN, ModN, SimHash, SketchN
 from gate.core.method_registry import METHODS
-from gate.core.profile import NOT_SHAPING, Profile, with_threshold
+from gate.core.profile import BY_FINGERPRINT, NOT_SHAPING, Profile, with_threshold
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 OTHERS: dict[str, object] = {
@@ -54,6 +54,29 @@ def test_every_parameter_of_a_method_that_shapes_a_signature_is_in_the_digest(
     plain = Profile(name="p", method=kind())
     changed = Profile(name="p", method=other(kind(), field))
     assert (changed.digest() == plain.digest()) == (field in NOT_SHAPING)
+
+
+@pytest.mark.parametrize("field", Profile.__struct_fields__)
+def test_a_field_that_is_not_in_the_digest_is_a_decision_or_a_name(field: str) -> None:
+    plain = Profile(name="p")
+    is_decision = other(plain, field).decisions() != plain.decisions()
+    assert is_decision == (field in NOT_SHAPING and field not in ("name", "version"))
+
+
+def test_what_means_nothing_to_a_method_is_no_decision() -> None:
+    by_bits = Profile(name="p", method=SimHash(), resemblance=0.9, containment=0.8)
+    assert by_bits.decisions() == BY_FINGERPRINT
+
+
+def test_a_difference_of_decisions_names_both_values() -> None:
+    index = Profile(name="p", resemblance=0.65).decisions()
+    own = Profile(name="p", resemblance=0.8, containment=0.9, index="all").decisions()
+    assert index.differences(index) == []
+    assert index.differences(own) == [
+        "resemblance 0.65, and this profile has 0.8",
+        "containment none, and this profile has 0.9",
+        "index originals, and this profile has all",
+    ]
 
 
 def test_profiles_of_two_methods_have_two_digests() -> None:

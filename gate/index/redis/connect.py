@@ -14,6 +14,7 @@ from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
 from gate.core.method_registry import BodyLayout
+from gate.core.profile import BY_FINGERPRINT, Decisions
 from gate.errors import ConfigError
 from gate.index.redis.client import (
     ClientObserver,
@@ -123,6 +124,7 @@ async def open_store(
     digest: str,
     layout: BodyLayout,
     max_bucket: int,
+    decisions: Decisions = BY_FINGERPRINT,
     settings: RedisSettings | None = None,
     observer: ClientObserver | None = None,
     create: bool = True,
@@ -136,7 +138,7 @@ async def open_store(
     try:
         await _check_server(client, hide_credentials(url), settings)
         prefix = f"gate:{profile_ref}"
-        view = await open_view(client, prefix, digest, hide_credentials(url), create=create)
+        view = await open_view(client, prefix, digest, hide_credentials(url), decisions=decisions, create=create)
         redis_client = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
         barrier = await _start_barrier(redis_client, prefix, settings)
     except BaseException:
@@ -163,12 +165,14 @@ async def _start_barrier(client: RedisClient, prefix: str, settings: RedisSettin
     return barrier
 
 
-async def recover_index(url: str, *, profile_ref: str, digest: str, settings: RedisSettings) -> None:
+async def recover_index(
+    url: str, *, profile_ref: str, digest: str, settings: RedisSettings, decisions: Decisions = BY_FINGERPRINT
+) -> None:
     """Make an index of what is left of one that lost shards (see `gate.index.redis.creation`)."""
     client = make_client(url, settings)
     try:
         await _check_server(client, hide_credentials(url), settings)
-        await recover(client, f"gate:{profile_ref}", digest, hide_credentials(url))
+        await recover(client, f"gate:{profile_ref}", digest, hide_credentials(url), decisions=decisions)
     finally:
         await close(client)
 

@@ -31,16 +31,26 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gate.core.profile import BY_FINGERPRINT, Decisions
 from gate.errors import ConfigError, IndexLost, NoIndex, Unavailable
 from gate.index.redis.client import LibraryClient, translate_errors
 from gate.index.redis.generations import REMEDY, change_view, current_view, index_lost, read_views, require_whole
 from gate.index.redis.layout import FORMAT, GENERATIONS, View, prefixes_of
+from gate.index.store import require_same_decisions
 
 IDENTITY_BYTES = 8
 ATTEMPTS = 8  # to create an index beside processes that do the same; each attempt makes progress for one of them
 
 
-async def open_view(client: LibraryClient, prefix: str, digest: str, url: str, *, create: bool = True) -> View:
+async def open_view(
+    client: LibraryClient,
+    prefix: str,
+    digest: str,
+    url: str,
+    *,
+    decisions: Decisions = BY_FINGERPRINT,
+    create: bool = True,
+) -> View:
     """The view of an index, which is created if there is none. ConfigError: it means something else, or there is none
     and `create` is False. IndexLost: a part of it is gone."""
     prefixes = prefixes_of(prefix)
@@ -49,7 +59,7 @@ async def open_view(client: LibraryClient, prefix: str, digest: str, url: str, *
             stored = await read_views(client, prefixes)
             if stored[0]:
                 first = _decode(stored[0], prefix, url)
-                _check_meaning(first, prefix, digest, url)
+                _check_meaning(first, prefix, digest, decisions, url)
                 if not first.creating:
                     require_whole(client, prefixes, stored)
                     return await current_view(client, prefixes, identity=first.identity)
@@ -62,12 +72,16 @@ async def open_view(client: LibraryClient, prefix: str, digest: str, url: str, *
             elif not create:
                 raise NoIndex(f"index: there is no index of profile {prefix.removeprefix('gate:')} at {url}")
             else:
-                view = View(FORMAT, digest, GENERATIONS[0], started=time.time(), identity=_new_identity())
+                view = View(
+                    FORMAT, digest, GENERATIONS[0], started=time.time(), identity=_new_identity(), decisions=decisions
+                )
                 await client.set(prefixes[0] + b"v", _marked(view).encode(), nx=True)
     raise Unavailable(f"{url}: other processes create {prefix} at the same time; try again")
 
 
-async def recover(client: LibraryClient, prefix: str, digest: str, url: str) -> View:
+async def recover(
+    client: LibraryClient, prefix: str, digest: str, url: str, *, decisions: Decisions = BY_FINGERPRINT
+) -> View:
     """Make an index of the shards that are left of one, with empty shards in the place of those that are lost.
 
     It may be called again after a crash, and does nothing to an index that is whole.
@@ -77,18 +91,18 @@ async def recover(client: LibraryClient, prefix: str, digest: str, url: str) -> 
         stored = await read_views(client, prefixes)
         left = [_decode(one, prefix, url) for one in stored if one]
         for view in left:
-            _check_meaning(view, prefix, digest, url)
+            _check_meaning(view, prefix, digest, decisions, url)
         if all(stored) and len({view.identity for view in left}) == 1 and not left[0].creating:
-            return await open_view(client, prefix, digest, url)
+            return await open_view(client, prefix, digest, url, decisions=decisions)
         if not left:
-            return await open_view(client, prefix, digest, url)
+            return await open_view(client, prefix, digest, url, decisions=decisions)
         latest = max(left, key=lambda view: view.epoch)
         view = msgspec.structs.replace(latest, epoch=latest.epoch + 1, identity=_new_identity(), creating=False)
         changes = zip(prefixes, stored, [_marked(view)] + [view] * (len(prefixes) - 1), strict=True)
         for shard, before, after in changes:
             if not await change_view(client, shard, before, after.encode()):
                 raise Unavailable(f"{url}: another process is creating {prefix}; try again")
-    return await open_view(client, prefix, digest, url)
+    return await open_view(client, prefix, digest, url, decisions=decisions)
 
 
 async def _complete(client: LibraryClient, prefixes: Sequence[bytes], marked: View) -> None:
@@ -126,10 +140,11 @@ def _decode(encoded: bytes, prefix: str, url: str) -> View:
     return view
 
 
-def _check_meaning(view: View, prefix: str, digest: str, url: str) -> None:
+def _check_meaning(view: View, prefix: str, digest: str, decisions: Decisions, url: str) -> None:
     if view.digest != digest:
         raise ConfigError(
             f"{url}: {prefix} was made under another meaning of that profile (digest {view.digest}, this one is "
             f"{digest}): the profile or its secret changed. Give it a new version and fill that with "
             "`gate index rebuild`, or undo the change; the old index stays as it is"
         )
+    require_same_decisions(view.decisions, decisions, f"{url}: {prefix}")

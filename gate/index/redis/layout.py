@@ -32,9 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from redis.crc import key_slot
 
+from gate.core.profile import Decisions
 from gate.index.store import EntryRecord, HeldContent, Holder, Registration
 
-FORMAT = 1
+FORMAT = 2
 SHARD_BITS = 4
 SHARDS = 1 << SHARD_BITS  # a Cluster of up to as many masters; each costs one script call a batch
 SLOTS = 16384
@@ -69,6 +70,7 @@ class View(msgspec.Struct, frozen=True, array_like=True):
     announced: bool = False  # the second generation is still empty, and about to be written to
     identity: str = ""  # of the index: drawn at random when it was created, and never used for another one
     creating: bool = False  # in the first shard, until all of them have the view (see `gate.index.redis.creation`)
+    decisions: Decisions = Decisions()  # by which every process decides
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)

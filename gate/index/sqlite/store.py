@@ -5,7 +5,7 @@
     entries   entry                -> the record, its holders as JSON: one row, so a record is whole or absent
     postings  (key, number)        -> entry, tag; numbered in the order of appending
     counters  tickets, postings
-    meta      format, profile, digest, identity
+    meta      format, profile, digest, decisions, identity
     replaced  identity            of an index that this one replaces
 
 Each primitive is one transaction of a write-ahead log, so a process may be killed at any moment: what was acknowledged
@@ -32,8 +32,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
+import msgspec
 import numpy as np
 
+from gate.core.profile import BY_FINGERPRINT, Decisions
 from gate.errors import ConfigError, NoIndex
 from gate.index.sqlite.connection import atomic, contents_of, enable_wal, entry_of, records_of, signed, translate_errors
 from gate.index.sqlite.scan import SqliteScan
@@ -49,10 +51,11 @@ from gate.index.store import (
     NewEntry,
     Postings,
     Registration,
+    require_same_decisions,
 )
 from gate.private_files import create_private
 
-FORMAT = 1
+FORMAT = 2
 BUSY_MILLISECONDS = 10_000  # a batch's transaction takes tens of milliseconds: beyond this, another process hangs
 CACHE_KIBIBYTES = 65_536
 CHECKPOINT_PAGES = 16_384  # 64 MB of log: postings fall on random pages, and a rare checkpoint writes each page once
@@ -109,6 +112,7 @@ class SqliteStore:
         *,
         digest: str,
         profile_ref: str,
+        decisions: Decisions = BY_FINGERPRINT,
         max_bucket: int = 4096,
         sync: Literal["normal", "full"] = "normal",
         busy_milliseconds: int = BUSY_MILLISECONDS,
@@ -127,12 +131,14 @@ class SqliteStore:
                 self.path, timeout=busy_milliseconds / 1000, isolation_level=None, check_same_thread=False
             )
             try:
-                self._open(digest, profile_ref, sync, busy_milliseconds, create=create)
+                self._open(digest, profile_ref, decisions, sync, busy_milliseconds, create=create)
             except BaseException:
                 self._connection.close()
                 raise
 
-    def _open(self, digest: str, profile_ref: str, sync: str, busy_milliseconds: int, *, create: bool) -> None:
+    def _open(
+        self, digest: str, profile_ref: str, decisions: Decisions, sync: str, busy_milliseconds: int, *, create: bool
+    ) -> None:
         run = self._connection.execute
         tables = {name for (name,) in run("SELECT name FROM sqlite_master")}
         if tables and "meta" not in tables:
@@ -151,6 +157,7 @@ class SqliteStore:
                     "format": str(FORMAT),
                     "profile": profile_ref,
                     "digest": digest,
+                    "decisions": decisions.encode(),
                     "identity": secrets.token_hex(8),
                 }
                 self._connection.executemany("INSERT INTO meta VALUES (?, ?)", initial.items())
@@ -168,6 +175,8 @@ class SqliteStore:
                 + ("The profile or its secret changed: give it a new version, or undo the change. " if same else "")
                 + "To migrate, name a new file and replay the documents into it; the old file stays as it is"
             )
+        stored = msgspec.json.decode(meta["decisions"], type=Decisions)
+        require_same_decisions(stored, decisions, str(self.path))
         self.identity: str = meta["identity"]
 
     @contextmanager

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from gate.api import Gate
@@ -289,6 +290,27 @@ class TestMeaning:
             assert words in str(caught.value)
         with open_gate(server.url, first) as gate:  # the old one is as it was
             assert gate.explain(["a"])[0][0].relation is Relation.NEW
+
+    @pytest.mark.parametrize(
+        ("field", "value", "said"),
+        [
+            ("resemblance", 0.8, "resemblance 0.65, and this profile has 0.8"),
+            ("containment", 0.9, "containment none, and this profile has 0.9"),
+            ("index", "all", "index originals, and this profile has all"),
+            ("revisions", "replace", "revisions keep, and this profile has replace"),
+        ],
+    )
+    def test_two_gates_that_decide_differently_do_not_share_an_index(
+        self, server: RedisServer, field: str, value: object, said: str
+    ) -> None:
+        first = profile()
+        with open_gate(server.url, first) as working:
+            with pytest.raises(ConfigError) as caught:
+                open_gate(server.url, msgspec.structs.replace(first, **{field: value}))
+            for words in (f"gate:{first.ref}", said, "gate index export"):
+                assert words in str(caught.value)
+            [verdict] = working.check_in([CheckIn(document_id="a", text=TEXT)])
+        assert verdict.relation is Relation.NEW
 
     def test_another_version_of_a_profile_is_another_index(self, server: RedisServer) -> None:
         first = profile()

@@ -199,8 +199,11 @@ def test_an_emptied_master_of_a_cluster_is_refused_by_all_and_filled_again_by_a_
                 Gate(profile, index=cluster.url).close()
             with pytest.raises(IndexLost, match="of 16 shards"):
                 running.check_in(COPIES)
-        digest, settings = profile.digest(), RedisSettings()
-        asyncio.run(recover_index(cluster.url, profile_ref=profile.ref, digest=digest, settings=settings))
+        digest, decisions = profile.digest(), profile.decisions()
+        recovery = recover_index(
+            cluster.url, profile_ref=profile.ref, digest=digest, decisions=decisions, settings=RedisSettings()
+        )
+        asyncio.run(recovery)
         with pytest.raises(IndexLost, match="another index is in Redis"):
             running.check_in(COPIES)
         with Gate(profile, index=cluster.url) as fresh:

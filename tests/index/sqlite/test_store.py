@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
+from gate.api import Gate
+from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
 from gate.index.sqlite.store import FORMAT, SqliteStore
 from gate.index.store import AnswerUpdate, NewEntry, Registration
@@ -264,6 +267,17 @@ def test_another_digest_under_the_same_name_is_refused_with_the_way_out(store: S
     message = str(refusal.value)
     for part in (str(path), "p@1", "digest d", "digest e", "new version", "new file", "replay"):
         assert part in message
+
+
+def test_a_gate_that_decides_by_another_threshold_is_refused_with_both_values(tmp_path: Path) -> None:
+    path = tmp_path / "index.gate"
+    profile = Profile(name="p")
+    with Gate(profile, index=path):
+        with pytest.raises(ConfigError) as refusal:
+            Gate(structs.replace(profile, resemblance=0.8), index=path)
+        for part in (str(path), "resemblance 0.65, and this profile has 0.8", "gate index export"):
+            assert part in str(refusal.value)
+    Gate(profile, index=path).close()
 
 
 @pytest.mark.parametrize("digest", ["d", "e"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gate.api import Gate
 from gate.core.method_registry import method_of
@@ -94,6 +95,16 @@ def source(profile: Profile, tmp_path: Path) -> bytes:
     with open_gate("memory", "", tmp_path, profile) as gate:
         gate.check_in(corpus())
         return exported(gate)
+
+
+def test_an_index_is_carried_to_a_version_of_the_profile_with_another_threshold(
+    target: Callable[[Profile], Gate], tmp_path: Path
+) -> None:
+    profile = profile_of()
+    with target(structs.replace(profile, version=2, resemblance=0.8)) as gate:
+        imported(gate, source(profile, tmp_path))
+        [known] = gate.check_in([CheckIn(document_id="another", text=corpus()[0].text)])
+        assert known.relation is Relation.EXACT
 
 
 def test_the_next_ticket_is_above_all_that_came(target: Callable[[Profile], Gate], tmp_path: Path) -> None:
