@@ -27,6 +27,7 @@ from gate.http.access import AccessPolicy
 from gate.http.activity import Activity
 from gate.http.app import ServiceApp
 from gate.http.calls import ServiceParts
+from gate.http.catalogue_scan import LiveCatalogue
 from gate.http.server import bind, serving
 from gate.http.service import Service
 from gate.http.service_metrics import ServiceMetrics
@@ -124,6 +125,11 @@ async def service_in_process(
             not_ready=context.readiness.reasons,
             metrics=context.metrics,
             activity=activity,
+            catalogue=LiveCatalogue(
+                lambda: gate,
+                most=service_settings.catalogue_documents,
+                is_shared=settings.index != MEMORY,
+            ),
             process=secrets.token_hex(8),
             processes=settings.server.workers,
             demo=bool(first),

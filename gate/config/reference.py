@@ -78,6 +78,7 @@ DESCRIPTIONS: dict[str, str] = {
     "api_max_client_requests": "How many of them may be of one token, or of one address where there is none.",
     "api_max_pending_bytes": "The size of the bodies of all requests in progress.",
     "api_max_connections": "How many connections are open at once; a further one closes one that is idle.",
+    "api_catalogue_documents": "How many documents can be listed and searched; each takes some 400 bytes of memory.",
     "api_feed_verdicts": "How many of the latest verdicts are kept in memory, to be shown as they come.",
     "api_receive_seconds": "How long the body of a request may take to arrive.",
     "api_answer_seconds": "How long a request may take to be answered.",

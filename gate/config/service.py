@@ -26,6 +26,7 @@ SERVICE: dict[str, Any] = {
     "api_max_client_requests": Count,
     "api_max_pending_bytes": Count,
     "api_max_connections": Annotated[int, Meta(ge=4)],
+    "api_catalogue_documents": Count,
     "api_feed_verdicts": Annotated[int, Meta(ge=1, le=100_000)],
     "api_receive_seconds": Seconds,
     "api_answer_seconds": Seconds,

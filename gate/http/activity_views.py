@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from gate.http.activity import INTERVAL_SECONDS, PastOutage, Point, moment
 from gate.http.activity_messages import (
+    FamilySize,
     FeedQuery,
     GivenVerdict,
     OutageReport,
@@ -22,6 +23,8 @@ from gate.http.calls import Call, ServiceParts
 from gate.http.index_views import IndexViews
 from gate.http.tokens import SCOPES
 from gate.metrics import installed_version
+
+MAX_FAMILIES = 10  # that an overview names
 
 
 class ActivityViews:
@@ -57,6 +60,7 @@ class ActivityViews:
         for _, point in points:
             window.add(point)
         stats, reasons = self._index.latest(), dict(parts.not_ready())
+        catalogue = parts.catalogue.latest()
         return Overview(
             at=moment(activity.now()),
             started_at=moment(activity.started_at),
@@ -68,8 +72,11 @@ class ActivityViews:
             totals=_counts(activity.totals),
             window=_counts(window),
             points=[_point(at, point) for at, point in points],
-            families=[],
-            families_complete=False,
+            families=[
+                FamilySize(group=group, title=catalogue.title(group), members=members)
+                for group, members in catalogue.largest(MAX_FAMILIES)
+            ],
+            families_complete=parts.catalogue.is_complete,
             index_counts=stats.counts if stats else None,
             index_age_seconds=stats.age_seconds if stats else None,
             outages=[_outage(outage) for outage in activity.outages],

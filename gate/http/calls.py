@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from gate.core.profile import Profile
 from gate.http.activity import Activity
+from gate.http.catalogue_scan import LiveCatalogue
 from gate.http.problems import RequestError
+from gate.http.served_gate import ServedGate
 from gate.http.settings import ServiceSettings
 from gate.http.tokens import Token
-from gate.index.scan import ScannableStore
 from gate.limits import Limits
 from gate.metrics import WorkerMetrics
-from gate.model import CheckIn, Match, Verdict
 
 T = TypeVar("T")
-
-
-class ServedGate(Protocol):
-    """What the service asks of a gate; `gate.async_api.AsyncGate` is one."""
-
-    async def check_in(self, documents: Iterable[CheckIn]) -> list[Verdict]: ...
-
-    async def preview(self, documents: Iterable[CheckIn]) -> list[Verdict]: ...
-
-    async def find_similar(
-        self,
-        *,
-        text: str | None = None,
-        document_id: str | None = None,
-        fingerprint: str | int | None = None,
-        threshold: float | None = None,
-        limit: int | None = None,
-    ) -> list[Match]: ...
-
-    async def explain(self, document_ids: Iterable[str]) -> list[list[Verdict]]: ...
-
-    async def delete(self, document_ids: Iterable[str]) -> list[bool]: ...
-
-    async def info(self) -> dict[str, int]: ...
-
-    async def with_store(self, work: Callable[[ScannableStore], Coroutine[Any, Any, T]]) -> T: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +35,7 @@ class ServiceParts:
     not_ready: Callable[[], Mapping[str, str]]
     metrics: WorkerMetrics
     activity: Activity
+    catalogue: LiveCatalogue
     process: str  # names this process among those that were and will be
     processes: int = 1
     demo: bool = False
@@ -84,12 +59,14 @@ class Call:
     @property
     def document_id(self) -> str:
         """The id in the path; a slash in it is %2F."""
+        return self.segment("document_id")
+
+    def segment(self, name: str) -> str:
+        """A parameter of the path."""
         try:
-            return unquote_to_bytes(self.path["document_id"]).decode()
+            return unquote_to_bytes(self.path[name]).decode()
         except UnicodeDecodeError:
-            raise RequestError(
-                "bad_path", "document_id: is not UTF-8; percent-encode its UTF-8", field="document_id"
-            ) from None
+            raise RequestError("bad_path", f"{name}: is not UTF-8; percent-encode its UTF-8", field=name) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,4 +56,5 @@ class DocumentViews:
     async def delete(self, call: Call) -> DeletedDocument:
         document_id = call.document_id
         [deleted] = await self._parts.gate().delete([document_id])
+        self._parts.catalogue.remove(document_id)
         return DeletedDocument(document_id=document_id, deleted=deleted)

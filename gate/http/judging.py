@@ -44,6 +44,7 @@ class Judging:
         sources = [verdict.source for verdict in verdicts]
         arrived_at = [begun_at] * len(verdicts)
         self._parts.metrics.record_verdicts(verdicts, sources, [None], arrived_at, time.time())
+        self._parts.catalogue.add_verdicts(verdicts)
         return verdicts
 
     async def _judge(self, call: Call, batcher: Batcher) -> object:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from gate.core.method_parameters import Fingerprinted
 from gate.core.method_registry import method_of
-from gate.core.profile import FINGERPRINT_BITS
+from gate.core.profile import FINGERPRINT_BITS, Profile
 from gate.core.text import normalise
 from gate.http.calls import Call, ServiceParts
 from gate.http.document_messages import SimilarDocument, SimilarDocuments, detail_values, match_values
@@ -57,7 +57,9 @@ class Looking:
             row for first in range(0, len(matches), _BATCH) for row in await self._rows(matches[first : first + _BATCH])
         ]
         return SimilarDocuments(
-            matches=rows, fingerprint=None, threshold=self._threshold() if threshold is None else threshold
+            matches=rows,
+            fingerprint=None,
+            threshold=threshold_of(self._parts.profile) if threshold is None else threshold,
         )
 
     async def _rows(self, matches: list[Match]) -> list[SimilarDocument]:
@@ -83,13 +85,13 @@ class Looking:
         fingerprint = self._method.fingerprint(body)
         return None if fingerprint is None else f"{fingerprint:016x}"
 
-    def _threshold(self) -> float | None:
-        """That of the profile, as a request would give it."""
-        profile = self._parts.profile
-        for name in ("resemblance", "containment"):
-            value: float | None = getattr(profile, name)
-            if value is not None and name not in profile.method.unused:
-                return value
-        if isinstance(profile.method, Fingerprinted):
-            return 1.0 - profile.method.radius / FINGERPRINT_BITS
-        return None
+
+def threshold_of(profile: Profile) -> float | None:
+    """That of a profile, as a request would give it."""
+    for name in ("resemblance", "containment"):
+        value: float | None = getattr(profile, name)
+        if value is not None and name not in profile.method.unused:
+            return value
+    if isinstance(profile.method, Fingerprinted):
+        return 1.0 - profile.method.radius / FINGERPRINT_BITS
+    return None

@@ -25,7 +25,15 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "Id of a document, percent-encoded: a slash in it is %2F.",
         "schema": {"type": "string", "minLength": 1},
         "example": "reports/2026",
-    }
+    },
+    "group": {
+        "name": "group",
+        "in": "path",
+        "required": True,
+        "description": "Id of any document of the family, percent-encoded: a slash in it is %2F.",
+        "schema": {"type": "string", "minLength": 1},
+        "example": "reports/2025",
+    },
 }
 TAGS = {
     "Judge": "Documents in, verdicts out.",

@@ -6,6 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gate.http.activity_messages import FeedQuery, Overview, OverviewQuery, Session, VerdictPage
+from gate.http.catalogue_messages import (
+    DocumentPage,
+    DocumentsQuery,
+    FamilyReport,
+    GroupQuery,
+    PairSample,
+    PairsQuery,
+)
 from gate.http.compare_messages import CompareRequest, ComparisonReport
 from gate.http.document_messages import DocumentReport, DocumentVerdicts, SimilarDocuments
 from gate.http.messages import (
@@ -117,6 +125,40 @@ OPERATIONS: tuple[Operation, ...] = (
         query=SimilarQuery,
         answers=(SimilarDocuments,),
         problems=("unknown_document", *BY_ID),
+    ),
+    Operation(
+        name="documents",
+        method="GET",
+        path="/v1/documents",
+        tag="Documents",
+        summary="Search and list known documents.",
+        description="By the beginning of an id, words of a title, the relation of the verdict, and the family; in the "
+        "order of the ids, a page at a time.",
+        query=DocumentsQuery,
+        answers=(DocumentPage,),
+        problems=("unavailable",),
+    ),
+    Operation(
+        name="group",
+        method="GET",
+        path="/v1/groups/{group}",
+        tag="Documents",
+        summary="The family of a document: its original, and all that are like it.",
+        query=GroupQuery,
+        answers=(FamilyReport,),
+        problems=("unknown_document", *BY_ID),
+    ),
+    Operation(
+        name="pairs",
+        method="GET",
+        path="/v1/pairs",
+        tag="Look",
+        summary="Try a threshold: the pairs that it finds among a sample of known documents.",
+        description="A lower threshold than the profile's finds what the index brings together; ask once with a "
+        "low one and count the pairs above another.",
+        query=PairsQuery,
+        answers=(PairSample,),
+        problems=("unavailable",),
     ),
     Operation(
         name="document",

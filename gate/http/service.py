@@ -8,6 +8,7 @@ from prometheus_client.exposition import choose_encoder
 
 from gate.http.activity_views import ActivityViews
 from gate.http.calls import Call, ServiceParts, Text
+from gate.http.catalogue_views import CatalogueViews
 from gate.http.comparing import Comparing
 from gate.http.document_views import DocumentViews
 from gate.http.index_views import IndexViews
@@ -32,6 +33,7 @@ class Service:
             Looking(parts),
             Comparing(parts),
             DocumentViews(parts),
+            CatalogueViews(parts),
             self._index,
             ActivityViews(parts, self._index),
             Operating(parts),
@@ -51,6 +53,7 @@ class Service:
         """Wait for the work in progress."""
         await self._judging.close()
         await self._index.close()
+        await self.parts.catalogue.close()
         self.parts.threads.shutdown(wait=False)
 
 

@@ -25,6 +25,7 @@ class ServiceSettings:
     max_client_requests: int = 256  # in progress of one token, or of one address where there is none
     max_pending_bytes: int = 256 * 2**20  # of the bodies of all requests in progress
     max_connections: int = 2048
+    catalogue_documents: int = 200_000  # that can be searched and listed; some 400 bytes of memory each
     feed_verdicts: int = 2000  # the latest ones that are kept in memory to be shown
     receive_seconds: float = 20.0  # for the body of a request to arrive
     answer_seconds: float = 30.0  # until a request that is not answered gets 503

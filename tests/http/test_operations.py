@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 from gate.http.activity_views import ActivityViews
+from gate.http.catalogue_views import CatalogueViews
 from gate.http.comparing import Comparing
 from gate.http.document_views import DocumentViews
 from gate.http.index_views import IndexViews
@@ -15,7 +16,7 @@ from gate.http.looking import Looking
 from gate.http.operations import OPERATIONS, Operation
 from gate.http.service import Operating
 
-HOMES = (Judging, Looking, Comparing, DocumentViews, IndexViews, ActivityViews, Operating)
+HOMES = (Judging, Looking, Comparing, DocumentViews, CatalogueViews, IndexViews, ActivityViews, Operating)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
