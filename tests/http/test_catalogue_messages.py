@@ -13,7 +13,7 @@ from gate.http.catalogue_messages import MAX_SAMPLE, DocumentsQuery, GroupQuery,
     [
         (DocumentsQuery, {"limit": "0"}),
         (DocumentsQuery, {"limit": "201"}),
-        (DocumentsQuery, {"titel": "x"}),
+        (DocumentsQuery, {"words": "x"}),
         (GroupQuery, {"offset": "-1"}),
         (PairsQuery, {"sample": f"{MAX_SAMPLE + 1}"}),
         (PairsQuery, {"threshold": "0"}),
