@@ -29,7 +29,7 @@ class CatalogueRow(msgspec.Struct, frozen=True, gc=False):
     relation: Relation | None = None
 
 
-class Search(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueSearch(msgspec.Struct, frozen=True, kw_only=True):
     """What a document has to be like. `text`: its id begins with it, or its title has it."""
 
     text: str = ""
@@ -60,7 +60,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         return rows if isinstance(rows, list) else [*rows]
 
 
-class Family(NamedTuple):
+class FamilyCount(NamedTuple):
     """A document and how many are in its family, itself counted."""
 
     group: str
@@ -125,9 +125,9 @@ class Catalogue:
         """The ids of the other members of a family, in the order in which they came."""
         return [*self._families.get(group, ())]
 
-    def largest(self, count: int) -> list[Family]:
+    def largest(self, count: int) -> list[FamilyCount]:
         largest = heapq.nlargest(count, self._families.items(), key=lambda family: len(family[1]))
-        return [Family(group, len(others) + 1) for group, others in largest]
+        return [FamilyCount(group, len(others) + 1) for group, others in largest]
 
     def title(self, document_id: str) -> str | None:
         row = self._rows.get(document_id)

@@ -47,7 +47,7 @@ class DocumentRow(DocumentFields, frozen=True, kw_only=True):
     has_text: HasText
 
 
-class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentList(msgspec.Struct, frozen=True, kw_only=True):
     """Known documents, in the order of their ids."""
 
     documents: list[DocumentRow]

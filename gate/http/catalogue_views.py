@@ -16,9 +16,9 @@ from gate.core.method_registry import method_of
 from gate.core.stored_verdict import Answer, decode_answer
 from gate.errors import UnknownDocument
 from gate.http.calls import Call, ServiceParts
-from gate.http.catalogue import Search
+from gate.http.catalogue import CatalogueSearch
 from gate.http.catalogue_messages import (
-    DocumentPage,
+    DocumentList,
     DocumentRow,
     DocumentsQuery,
     FamilyMember,
@@ -47,7 +47,7 @@ class CatalogueViews:
         self._parts = parts
         self._method = method_of(parts.profile, parts.secret)
 
-    async def documents(self, call: Call) -> DocumentPage:
+    async def documents(self, call: Call) -> DocumentList:
         query: DocumentsQuery = call.query
         live = self._parts.catalogue
         catalogue = await live.read()
@@ -61,7 +61,7 @@ class CatalogueViews:
             ids, matching = [query.q, *ids], matching + 1  # a document that the catalogue does not hold
         rows = [self._row(stored) for stored in await self._stored(ids) if stored is not None]
         is_last = first + len(page) >= len(found)
-        return DocumentPage(
+        return DocumentList(
             documents=rows,
             next=None if is_last else page[-1].document_id,
             matching=matching if len(rows) == len(ids) else matching - (len(ids) - len(rows)),
@@ -192,8 +192,8 @@ class CatalogueViews:
         return None if fingerprint is None else f"{fingerprint:016x}"
 
 
-def _search(query: DocumentsQuery) -> Search:
-    return Search(
+def _search(query: DocumentsQuery) -> CatalogueSearch:
+    return CatalogueSearch(
         text=query.q,
         prefix=query.prefix,
         title=query.title,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from gate.http.activity_messages import FeedQuery, Overview, OverviewQuery, Session, VerdictPage
 from gate.http.catalogue_messages import (
-    DocumentPage,
+    DocumentList,
     DocumentsQuery,
     FamilyReport,
     GroupQuery,
@@ -135,7 +135,7 @@ OPERATIONS: tuple[Operation, ...] = (
         description="By the beginning of an id, words of a title, the relation of the verdict, and the family; in the "
         "order of the ids, a page at a time.",
         query=DocumentsQuery,
-        answers=(DocumentPage,),
+        answers=(DocumentList,),
         problems=("unavailable",),
     ),
     Operation(

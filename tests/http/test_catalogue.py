@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gate.http.catalogue import Catalogue, CatalogueRow, Family, Search
+from gate.http.catalogue import Catalogue, CatalogueRow, CatalogueSearch, FamilyCount
 from gate.model import Relation
 
 
@@ -23,25 +23,25 @@ LETTER = CatalogueRow("inbox/8", "inbox/8", None, Relation.NEW)
 @pytest.mark.parametrize(
     ("search", "ids"),
     [
-        (Search(), ["inbox/7", "inbox/8", "reports/2025"]),
-        (Search(prefix="inbox/"), ["inbox/7", "inbox/8"]),
-        (Search(prefix="inbox/9"), []),
-        (Search(title="annual"), ["inbox/7", "reports/2025"]),
-        (Search(text="inbox"), ["inbox/7", "inbox/8"]),
-        (Search(text="Annual rep"), ["inbox/7", "reports/2025"]),
-        (Search(relation=Relation.NEW), ["inbox/8", "reports/2025"]),
-        (Search(group="reports/2025"), ["inbox/7", "reports/2025"]),
-        (Search(group="reports/2025", relation=Relation.NEAR, prefix="in"), ["inbox/7"]),
+        (CatalogueSearch(), ["inbox/7", "inbox/8", "reports/2025"]),
+        (CatalogueSearch(prefix="inbox/"), ["inbox/7", "inbox/8"]),
+        (CatalogueSearch(prefix="inbox/9"), []),
+        (CatalogueSearch(title="annual"), ["inbox/7", "reports/2025"]),
+        (CatalogueSearch(text="inbox"), ["inbox/7", "inbox/8"]),
+        (CatalogueSearch(text="Annual rep"), ["inbox/7", "reports/2025"]),
+        (CatalogueSearch(relation=Relation.NEW), ["inbox/8", "reports/2025"]),
+        (CatalogueSearch(group="reports/2025"), ["inbox/7", "reports/2025"]),
+        (CatalogueSearch(group="reports/2025", relation=Relation.NEAR, prefix="in"), ["inbox/7"]),
     ],
 )
-def test_a_search_selects_by_all_that_is_given_in_the_order_of_ids(search: Search, ids: list[str]) -> None:
+def test_a_search_selects_by_all_that_is_given_in_the_order_of_ids(search: CatalogueSearch, ids: list[str]) -> None:
     ordered = catalogue(REPORT, COPY, LETTER).ordered()
     assert [row.document_id for row in search.select(ordered)] == ids
 
 
 def test_a_family_shrinks_and_ends_with_its_members() -> None:
     rows = catalogue(REPORT, COPY, LETTER)
-    assert rows.largest(5) == [Family("reports/2025", 2)]
+    assert rows.largest(5) == [FamilyCount("reports/2025", 2)]
     assert rows.family("reports/2025") == ["inbox/7"]
     rows.add(CatalogueRow("inbox/7", "inbox/7", None, Relation.REVISION))
     assert rows.largest(5) == []
