@@ -21,7 +21,7 @@ from gate.limits import Limits
 from gate.metrics import SOURCE_CHARS, SOURCES, SupervisorMetrics, WorkerMetrics, WorkerProcessCollector
 from gate.model import Degraded, Match, Relation, Verdict
 from gate.wire import decode_event
-from load.hostile import hostile_records
+from load.hostile_records import hostile_records
 
 NOW = 1_800_000_000.0
 

@@ -6,6 +6,11 @@ record of a batch beyond it becomes a placeholder that is dead-lettered as too l
 
 The library also gives up on a whole fetch for one record that it cannot parse, such as one with a header whose name is
 not UTF-8. Such a batch is parsed again here, record by record, and only those records are dead-lettered.
+
+A batch with a wrong checksum is fetched again, since it may have been damaged in transit. One that comes damaged each
+time is so on the disk of the broker: it would stop its partition for good, so its offsets are dead-lettered. Nothing in
+it can be trusted, hence no letter quotes it, and only what is known to be of it is passed over. Nothing is raised for
+it: an error while records are unpacked makes the library drop those of other partitions, which it counts as read.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ import cramjam
 import numpy as np
 from aiokafka import ConsumerRecord
 from aiokafka.consumer import fetcher
-from aiokafka.errors import CorruptRecordException
+from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
 from aiokafka.record import default_records
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c, decode_varint
@@ -36,9 +41,10 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_PIECE = 1024  # read first of a member; doubled while it goes on
 _XERIAL = b"\x82SNAPPY\x00"  # then the rest of a header of 16 bytes, and blocks with their lengths
 _XERIAL_HEADER = 16
-# Of a batch of records: its length, checksum, codec and number of records.
-_LENGTH, _CRC, _COUNT = struct.Struct(">i"), struct.Struct(">I"), struct.Struct(">i")
+# Of a batch of records: its first offset, length, checksum, codec and number of records.
+_OFFSET, _LENGTH, _CRC, _COUNT = (struct.Struct(form) for form in (">q", ">i", ">I", ">i"))
 _HEADER_BYTES = 61
+DAMAGED_FETCHES = 3  # of a batch, after which it is damaged where it is stored
 _CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 # The record parser of the library in C, and its fallback in Python.
 _MODULES = ("aiokafka.record._crecords.default_records", "aiokafka.record.default_records")
@@ -147,6 +153,13 @@ class FetchedBatches:
         self.last = self._records.next_batch()
         return self.last
 
+    def following_offset(self) -> int | None:
+        """The first offset of the batch behind the last one; None: this fetch has none."""
+        if not self.has_next():
+            return None
+        offset: int = _OFFSET.unpack_from(self._data, self._next)[0]
+        return offset
+
 
 class ReleasedResult(fetcher.FetchResult):  # type: ignore[misc]  # the library has no types
     """A fetch of one partition that frees its records when it is dropped before they were read.
@@ -178,23 +191,51 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # the lib
                 yield from self._placeholders(DECOMPRESSES_TOO_LARGE)
             except DecompressionFailed:
                 yield from self._placeholders(UNREADABLE)
-            except (CorruptRecordException, ValueError, IndexError):
+            except (CorruptRecordException, UnsupportedCodecError, ValueError, IndexError):
                 raw = self._records.raw
-                if _CRC.unpack_from(raw, 17)[0] != calc_crc32c(bytes(raw[21:])):
-                    raise  # damaged in transit: it is fetched again
-                yield from self._parse_batch()
+                if _CRC.unpack_from(raw, 17)[0] == calc_crc32c(bytes(raw[21:])):
+                    yield from self._parse_batch()
+                    continue
+                if self._count_damaged() < DAMAGED_FETCHES:
+                    return  # perhaps in transit: it is fetched again
+                end = self._end_of_damaged()
+                yield from self._placeholders(UNREADABLE, end or max(self.next_fetch_offset, self._first()) + 1)
+                if end is None:
+                    return  # what follows is fetched from there
             else:
                 return
+
+    def _first(self) -> int:
+        return int(self._records.last.base_offset)
+
+    def _count_damaged(self) -> int:
+        """How often the last batch came damaged, by now."""
+        offset, count = _damaged.get(self._tp, (-1, 0))
+        count = count + 1 if offset == self._first() else 1
+        _damaged[self._tp] = self._first(), count
+        return count
+
+    def _end_of_damaged(self) -> int | None:
+        """Where the last batch ends, whose header may be damaged too: where its two numbers of records agree, and never
+        behind the batch that follows. None: unknown."""
+        batch, following = self._records.last, self._records.following_offset()
+        count = _COUNT.unpack_from(self._records.raw, _HEADER_BYTES - 4)[0]
+        ends = [following] if following is not None else []
+        if batch.next_offset - batch.base_offset == count > 0:
+            ends.append(batch.next_offset)
+        end = min(ends, default=None)
+        return end if end is not None and end > self.next_fetch_offset else None
 
     def _parse_batch(self) -> Iterator[Any]:
         """The records of a batch that the library's parser gives up on, each by itself: those that cannot be parsed
         are replaced, and no other."""
         batch, raw = self._records.last, self._records.raw
-        data, codec = bytes(raw[_HEADER_BYTES:]), _CODECS[batch.compression_type]
-        if codec is not None:
-            data = getattr(default_records, f"{codec}_decode")(data)
         position = 0
-        with suppress(IndexError, ValueError):  # what follows cannot be told apart: placeholders for all of it
+        # What follows cannot be told apart: placeholders for all of it.
+        with suppress(IndexError, ValueError, DecompressionFailed):
+            data, codec = bytes(raw[_HEADER_BYTES:]), _CODECS[batch.compression_type]
+            if codec is not None:
+                data = getattr(default_records, f"{codec}_decode")(data)
             for _ in range(_COUNT.unpack_from(raw, _HEADER_BYTES - 4)[0]):
                 length, position = decode_varint(data, position)
                 if length < 0 or position + length > len(data):
@@ -233,6 +274,9 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # the lib
             serialized_value_size=parsed.size,
             headers=parsed.headers,
         )
+
+
+_damaged: dict[Any, tuple[int, int]] = {}  # by partition, the last batch that came damaged, and how often it did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ TRANSIENT = (
     errors.KafkaUnavailableError,
     errors.ProducerClosed,
     errors.UnknownError,
-    errors.CorruptRecordException,  # damaged in transit
+    errors.CorruptRecordException,  # what was sent was damaged in transit
     errors.BrokerNotAvailableError,
     errors.ReplicaNotAvailableError,
     errors.StaleControllerEpochError,

@@ -18,7 +18,7 @@ from gate.stream import decompression
 from gate.stream.admin import Admin, open_admin
 from gate.stream.client_calls import retry_call, start_client, stop_client
 from gate.stream.client_options import client_options
-from gate.stream.records import Record
+from gate.stream.records import Record, size_bytes
 from gate.stream.settings import KafkaSettings
 
 POLL_MS = 500
@@ -187,7 +187,7 @@ def read_by_timestamp(
                 reader,
                 chunked(
                     records(),
-                    size=lambda record: len(record.value or b""),
+                    size=size_bytes,
                     max_items=max_records,
                     max_size=max_bytes,
                 ),

@@ -6,36 +6,29 @@ import asyncio
 import gzip
 import json
 import random
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.record.util import calc_crc32c
 
 from gate.stream.settings import Topics
-from load.hostile import hostile_records
-from tests.support.brokers import TopicFactory
+from load.hostile import run
+from tests.support.brokers import KafkaServer, TopicFactory
 from tests.support.gate_on_kafka import GateFactory, GateOnKafka, InputRecord
+from tests.support.raw_batches import RawBatch, damage_on_disk, send_raw_batches
 
 CANARY = "canary-5f1c9e"
 TEXT = f"A sentence with {CANARY} in it that may be seen in the topics and in no log."
 
 
-def test_every_hostile_event_is_dead_lettered_or_judged_and_the_gate_keeps_running(gate_on_kafka: GateFactory) -> None:
-    gate = gate_on_kafka(partitions=3)
-    sent = list(hostile_records(2000, seed=5))
-    gate.send(sent)
-    worker = gate.start()
-    gate.send([InputRecord.of("last", TEXT)])
-    gate.wait_committed(len(sent) + 1)
-    assert worker.stop() == 0
-    letters, verdicts = gate.all_records(gate.topics.dead_letters), gate.all_records(gate.topics.verdicts)
-    deletes = sum(record.is_delete for record in sent)
-    assert len(letters) + len(verdicts) + deletes == len(sent) + 1
-    reasons = Counter(json.loads(letter.value)["reason"] for letter in letters)
-    assert {"bad_json", "bad_utf8", "bad_field", "missing_field", "no_content", "bad_key"} <= reasons.keys()
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_every_hostile_record_is_dead_lettered_or_judged_and_the_gate_keeps_running(
+    kafka: KafkaServer, tmp_path: Path, delivery: str
+) -> None:
+    one = run(1500, delivery, seed=5, folder=tmp_path, server=kafka)
+    assert one.tally.is_correct, one.tally
+    assert {"bad_json", "bad_utf8", "bad_field", "missing_field", "no_content", "bad_key"} <= one.reasons.keys()
+    assert one.reasons["unreadable_record"] == 3
 
 
 def test_a_bomb_is_dead_lettered_and_the_next_document_is_judged(gate_on_kafka: GateFactory) -> None:
@@ -158,49 +151,36 @@ def test_a_trace_header_of_more_than_a_megabyte_is_not_carried_on(gate_on_kafka:
     assert "gate_trace_headers_dropped_total 1.0" in worker.metrics()
 
 
-async def send_raw_batches(
-    gate: GateOnKafka, *batches: tuple[list[InputRecord], Callable[[bytes], bytes], int]
-) -> None:
-    """Send batches whose records were changed by a function after they were packed, under the number of a codec."""
-    async with AIOKafkaProducer(bootstrap_servers=gate.brokers, acks="all") as producer:
-        for records, change, codec in batches:
-            batch = producer.create_batch()
-            for record in records:
-                batch.append(key=record.key, value=record.value, timestamp=None, headers=list(record.headers))
-            built = bytearray(batch._build())
-            built[61:] = change(bytes(built[61:]))
-            built[22] |= codec
-            built[8:12] = (len(built) - 12).to_bytes(4, "big")
-            built[17:21] = calc_crc32c(bytes(built[21:])).to_bytes(4, "big")
-            batch._buffer = built
-            await (await producer.send_batch(batch, gate.topics.check_ins[0], partition=0))
-
-
-def test_a_header_name_that_is_not_utf8_and_gzip_of_two_members_do_not_block_the_next_record(
-    gate_on_kafka: GateFactory,
+def test_batches_that_no_ordinary_client_sends_do_not_block_the_next_record(
+    gate_on_kafka: GateFactory, kafka: KafkaServer
 ) -> None:
     gate = gate_on_kafka(partitions=1)
+    [topic] = gate.topics.check_ins
     named = InputRecord(InputRecord.of("named", TEXT).value, b"named", [("@@", b"1")])
-    asyncio.run(
-        send_raw_batches(
-            gate,
-            (
-                [InputRecord.of("first", TEXT), named, InputRecord.of("second", TEXT)],
-                lambda records: records.replace(b"@@", b"\xff\xfe"),
-                0,
-            ),
-            (
-                [InputRecord.of("third", TEXT), InputRecord.of("fourth", TEXT)],
-                lambda records: gzip.compress(records[:70]) + gzip.compress(records[70:]),
-                1,
-            ),
-        )
-    )
+    batches = [
+        RawBatch(
+            [InputRecord.of("first", TEXT), named, InputRecord.of("second", TEXT)],
+            lambda records: records.replace(b"@@", b"\xff\xfe"),
+        ),
+        RawBatch(
+            [InputRecord.of("third", TEXT), InputRecord.of("fourth", TEXT)],
+            lambda records: gzip.compress(records[:70]) + gzip.compress(records[70:]),
+            1,
+        ),
+        RawBatch([InputRecord.of("damaged", TEXT), InputRecord.of("damaged too", TEXT)]),
+        RawBatch([InputRecord.of("fifth", TEXT)]),
+    ]
+    *_, damaged, _ = asyncio.run(send_raw_batches(gate.brokers, topic, batches))
+    damage_on_disk(kafka, topic, 0, [damaged])
     worker = gate.start()
-    documents = [verdict["document_id"] for verdict in gate.verdicts(4)]
-    assert documents == ["first", "second", "third", "fourth"]
-    [letter] = gate.read(gate.topics.dead_letters, 1)
-    content = json.loads(letter.value)
-    assert (content["reason"], content["origin"]["offset"]) == ("unreadable_record", 1)
-    assert (letter.key, content["original"]) == (b"named", (named.value or b"").decode())
+    documents = [verdict["document_id"] for verdict in gate.verdicts(5)]
+    assert documents == ["first", "second", "third", "fourth", "fifth"]
+    letters = gate.read(gate.topics.dead_letters, 3)
+    contents = [json.loads(letter.value) for letter in letters]
+    assert [(one["reason"], one["origin"]["offset"]) for one in contents] == [
+        ("unreadable_record", 1),
+        ("unreadable_record", damaged),
+        ("unreadable_record", damaged + 1),
+    ]
+    assert (letters[0].key, contents[0]["original"]) == (b"named", (named.value or b"").decode())
     assert worker.stop() == 0

@@ -12,14 +12,13 @@ import aiokafka.codec
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.consumer import fetcher
-from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 
 from gate.errors import BadDocument
 from gate.limits import Limits
 from gate.stream import decompression
-from gate.stream.decompression import DecompressionFailed, FetchedBatches, limited_decoders
+from gate.stream.decompression import DAMAGED_FETCHES, DecompressionFailed, FetchedBatches, limited_decoders
 from gate.stream.records import decode_record
 from gate.wire import RejectedMessage
 
@@ -52,10 +51,10 @@ def batch(codec: str, base: int, *values: bytes) -> bytes:
     return bytes(built)
 
 
-def records(*batches: bytes, fetch_offset: int = 0) -> list[object]:
+def records(*batches: bytes, fetch_offset: int = 0, topic: str = "t") -> list[Any]:
     decompression.install_limit(LIMIT)
     made = fetcher.PartitionRecords(
-        TopicPartition("t", 0), FetchedBatches(b"".join(batches)), None, fetch_offset, None, None, True, 1
+        TopicPartition(topic, 0), FetchedBatches(b"".join(batches)), None, fetch_offset, None, None, True, 1
     )
     return list(made)
 
@@ -107,18 +106,18 @@ def test_raw_snappy_without_blocks_is_limited_too() -> None:
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_only_the_offsets_of_a_bomb_get_placeholders(codec: str) -> None:
     found = records(batch("none", 0, b"a"), batch(codec, 1, b"b", bytes(10 * LIMIT), b"c"), batch(codec, 4, b"d", b"e"))
-    assert [one.offset for one in found] == [0, 1, 2, 3, 4, 5]  # type: ignore[attr-defined]
-    assert [one.value for one in found] == [b"a", None, None, None, b"d", b"e"]  # type: ignore[attr-defined]
+    assert [one.offset for one in found] == [0, 1, 2, 3, 4, 5]
+    assert [one.value for one in found] == [b"a", None, None, None, b"d", b"e"]
 
 
 def test_a_bomb_that_is_fetched_from_its_middle_gets_placeholders_from_there() -> None:
     found = records(batch("zstd", 10, b"a", bytes(10 * LIMIT), b"c"), fetch_offset=11)
-    assert [one.offset for one in found] == [11, 12]  # type: ignore[attr-defined]
+    assert [one.offset for one in found] == [11, 12]
 
 
 def test_a_placeholder_is_rejected_as_too_large_with_its_origin() -> None:
     [first, *_] = records(batch("gzip", 7, bytes(10 * LIMIT)))
-    rejected = decode_record(first, limits=Limits())  # type: ignore[arg-type]
+    rejected = decode_record(first, limits=Limits())
     assert isinstance(rejected, RejectedMessage)
     assert isinstance(rejected.error, BadDocument)
     assert (rejected.error.code, str(rejected.origin), rejected.raw) == ("too_large", "t[0]@7", None)
@@ -147,7 +146,7 @@ def with_header(name: bytes, codec: str = "none") -> bytes:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_only_the_record_with_a_header_name_that_is_not_utf8_is_rejected(codec: str) -> None:
-    found: list[Any] = records(with_header(b"\xff\xfe", codec))
+    found = records(with_header(b"\xff\xfe", codec))
     assert [(one.offset, one.value) for one in found] == [(0, b"v0"), (1, b"v1"), (2, b"v2")]
     assert [one.headers for one in found] == [(("ok", b"1"),), (("\\xff\\xfe", b"2"),), ()]
     rejected = [decode_record(one, limits=Limits()) for one in found]
@@ -158,15 +157,56 @@ def test_only_the_record_with_a_header_name_that_is_not_utf8_is_rejected(codec: 
 def test_only_a_damaged_record_gets_a_placeholder() -> None:
     built = bytearray(batch("none", 0, b"a", b"@@@@", b"c"))
     built[built.index(b"@@@@") - 1] = 2 * 100  # the length of its value
-    found: list[Any] = records(resealed(built), batch("none", 3, b"d"))
+    found = records(resealed(built), batch("none", 3, b"d"))
     assert [(one.offset, one.value) for one in found] == [(0, b"a"), (1, None), (2, b"c"), (3, b"d")]
 
 
-def test_a_batch_with_a_wrong_checksum_is_fetched_again() -> None:
-    built = bytearray(batch("none", 0, b"a"))
-    built[-2] ^= 1
-    with pytest.raises(CorruptRecordException):
-        records(bytes(built))
+def damaged(base: int, *values: bytes, place: int = -2) -> bytes:
+    built = bytearray(batch("none", base, *values))
+    built[place] ^= 1
+    return bytes(built)
+
+
+def fetched_again(topic: str, *batches: bytes, fetch_offset: int = 0) -> list[Any]:
+    """What the last fetch of a batch gives that comes damaged each time; the others end before it."""
+    for _ in range(DAMAGED_FETCHES - 1):
+        assert records(*batches, topic=topic, fetch_offset=fetch_offset) == []
+    return records(*batches, topic=topic, fetch_offset=fetch_offset)
+
+
+def test_a_batch_that_was_damaged_in_transit_is_fetched_again() -> None:
+    for _ in range(3 * DAMAGED_FETCHES):
+        assert records(damaged(0, b"a"), topic="transit") == []
+        before = records(batch("none", 0, b"a"), damaged(1, b"b"), topic="transit")
+        after = records(batch("none", 0, b"a"), batch("none", 1, b"b"), topic="transit")
+        assert [[one.offset for one in found] for found in (before, after)] == [[0], [0, 1]]
+
+
+def test_a_batch_of_an_unknown_codec_gets_placeholders() -> None:
+    built = bytearray(batch("none", 0, b"a", b"b"))
+    built[22] |= 7
+    found = records(resealed(built), batch("none", 2, b"c"))
+    assert [(one.offset, one.value) for one in found] == [(0, None), (1, None), (2, b"c")]
+
+
+def test_a_batch_that_comes_damaged_each_time_gets_placeholders_and_the_next_is_read() -> None:
+    found = fetched_again("disk", damaged(5, b"a", b"b"), batch("none", 7, b"c"), fetch_offset=5)
+    assert [(one.offset, one.value) for one in found] == [(5, None), (6, None), (7, b"c")]
+    rejected = decode_record(found[0], limits=Limits())
+    assert isinstance(rejected, RejectedMessage)
+    assert rejected.error.code == "unreadable_record"
+
+
+def test_a_damaged_header_hides_no_batch_that_follows() -> None:
+    last_offset = damaged(5, b"a", b"b", place=24)  # says that it goes far beyond the next batch
+    found = fetched_again("far", last_offset, batch("none", 7, b"c"), fetch_offset=5)
+    assert [(one.offset, one.value) for one in found] == [(5, None), (6, None), (7, b"c")]
+
+
+def test_of_a_damaged_batch_with_an_unknown_end_one_offset_is_passed_with_each_fetch() -> None:
+    last_offset = damaged(5, b"a", b"b", place=24)
+    assert [one.offset for one in fetched_again("alone", last_offset, fetch_offset=5)] == [5]
+    assert [one.offset for one in records(last_offset, topic="alone", fetch_offset=6)] == [6]
 
 
 def test_gzip_members_are_unpacked_up_to_the_limit_over_all_of_them() -> None:
