@@ -14,15 +14,14 @@ import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from gate.archive.bounds import FREE_BYTES, ArchiveLimits
 from gate.archive.text_files import unreadable
 from gate.errors import BadDocument
 
 CHUNK_BYTES = 64 * 1024
 BUFFER_BYTES = 256 * 1024
 MEMORY_BYTES = 256 * 2**20  # of one decompressor: `xz -9` needs 65 MB, and a file may ask for 4 GB
-# No archive of texts compresses so well: a file that expands to more is a decompression bomb. gzip cannot reach it.
-MAX_RATIO = 1000
-FREE_BYTES = 64 * 2**20  # a small file may expand to this much at any ratio: it takes a second or so
+MAX_RATIO = ArchiveLimits().max_ratio
 HEAD_BYTES = 10
 
 
@@ -118,7 +117,7 @@ COMPRESSIONS = (
 )
 
 
-def open_decompressed(stream: io.BufferedReader) -> BinaryIO:
+def open_decompressed(stream: io.BufferedReader, *, max_ratio: int = MAX_RATIO) -> BinaryIO:
     """The stream itself, or the decompressed content of a compressed one."""
     try:
         head = stream.peek(HEAD_BYTES)
@@ -126,8 +125,12 @@ def open_decompressed(stream: io.BufferedReader) -> BinaryIO:
         raise unreadable(exc) from exc
     for compression in COMPRESSIONS:
         if compression.head.match(head):
-            return io.BufferedReader(_DecompressedStream(stream, compression), BUFFER_BYTES)
+            return io.BufferedReader(_DecompressedStream(stream, compression, max_ratio), BUFFER_BYTES)
     return stream
+
+
+def is_compressed(head: bytes) -> bool:
+    return any(compression.head.match(head) for compression in COMPRESSIONS)
 
 
 def strip_compression_suffix(name: str) -> str:
@@ -141,8 +144,9 @@ def strip_compression_suffix(name: str) -> str:
 class _DecompressedStream(io.RawIOBase):
     """The decompressed content, member after member. BadDocument: it is damaged, cut off, or a bomb."""
 
-    def __init__(self, compressed: BinaryIO, compression: Compression) -> None:
+    def __init__(self, compressed: BinaryIO, compression: Compression, max_ratio: int) -> None:
         self._compressed = compressed
+        self._max_ratio = max_ratio
         self._compression = compression
         self._decompressor = compression.open()
         self._bytes_in = self._bytes_out = 0
@@ -156,9 +160,10 @@ class _DecompressedStream(io.RawIOBase):
             if self._decompressor.eof and not self._start_next_member():
                 return 0
         self._bytes_out += len(data)
-        if self._bytes_out > FREE_BYTES + MAX_RATIO * self._bytes_in:
+        if self._bytes_out > FREE_BYTES + self._max_ratio * self._bytes_in:
             raise BadDocument(
-                "bomb", f"expands to more than {MAX_RATIO:,} times its size; decompress it by hand if that is intended"
+                "bomb",
+                f"expands to more than {self._max_ratio:,} times its size; raise archive.max_ratio if that is intended",
             )
         buffer[: len(data)] = data
         return len(data)

@@ -19,7 +19,11 @@ def read_document(opened: OpenFile) -> Iterator[ReadResult]:
     """The whole file is one document; its id is the name of the file."""
     options = opened.options
     event = CheckInEvent(
-        document_id=valid_id(opened.document_id), text=None, source=options.source, checked_in_at=opened.modified_at
+        document_id=valid_id(opened.document_id),
+        text=None,
+        source=options.source,
+        uri=opened.uri,
+        checked_in_at=opened.modified_at,
     )
     origin = Origin(file=opened.name)
     most = options.limits.max_document_chars
@@ -53,6 +57,7 @@ def _with_text(event: CheckInEvent, text: str, *, size_bytes: int) -> CheckInEve
         document_id=event.document_id,
         text=text,
         source=event.source,
+        uri=event.uri,
         size_bytes=size_bytes,
         checked_in_at=event.checked_in_at,
     )
@@ -83,6 +88,7 @@ def _compared_by_bytes(
         content_sha256=digest.hexdigest(),
         unreadable_reason=reason,
         source=event.source,
+        uri=event.uri,
         size_bytes=size,
         checked_in_at=event.checked_in_at,
     )

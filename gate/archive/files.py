@@ -17,6 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+_OF_MAILDIR = ("cur", "new", "tmp")
+
 
 class Order(StrEnum):
     """The order of files, which decides which of two similar documents was first."""
@@ -158,8 +160,9 @@ class _Walk:
             yield _candidate(path.as_posix(), path, root=None)
             return
         for file in self._files_below(path, path):
-            name = file.relative_to(path) if is_single else file
-            yield _candidate(name.as_posix(), file, root=path)
+            name = PurePosixPath((file.relative_to(path) if is_single else file).as_posix())
+            if (named := _name_in_maildir(name, file.parent)) is not None:
+                yield _candidate(named.as_posix(), file, root=path)
 
     def _files_below(self, folder: Path, root: Path) -> Iterator[Path]:
         try:
@@ -218,6 +221,22 @@ def _matches(relative: str, pattern: str) -> bool:
     return fnmatchcase(relative if "/" in pattern else relative.rpartition("/")[2], pattern)
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a part of a path in an archive is hidden."""
+    return any(part.startswith(".") and part not in (".", "..") for part in name.split("/"))
+
+
+def is_selected(name: str, selection: FileSelection) -> bool:
+    """Whether a file in an archive is read, by the rules for those of a folder."""
+    if is_hidden(name) and not selection.hidden:
+        return False
+    parts = name.split("/")
+    paths = ["/".join(parts[: count + 1]) for count in range(len(parts))] if selection.exclude else []
+    if any(_matches(path, pattern) for path in paths for pattern in selection.exclude):
+        return False
+    return not selection.include or any(_matches(name, pattern) for pattern in selection.include)
+
+
 def _resolved_name(path: Path) -> str:
     """The path with all links resolved but a last one: equal for two ways to one name."""
     return os.path.realpath(path) if not path.is_symlink() else f"{os.path.realpath(path.parent)}/{path.name}"
@@ -225,6 +244,14 @@ def _resolved_name(path: Path) -> str:
 
 def _is_below(link: Path, root: Path) -> bool:
     return Path(os.path.realpath(link)).is_relative_to(os.path.realpath(root))
+
+
+def _name_in_maildir(name: PurePosixPath, folder: Path) -> PurePosixPath | None:
+    """The name of a mail in a Maildir without its folder and its flags, which change as it is read. None: it is still
+    being delivered."""
+    if folder.name not in _OF_MAILDIR or not all((folder.parent / one).is_dir() for one in _OF_MAILDIR):
+        return name
+    return None if folder.name == "tmp" else name.parent.parent / name.name.partition(":2,")[0]
 
 
 def _document_id(name: str) -> str:

@@ -29,14 +29,16 @@ def is_json_lines(head: bytes, name: str, options: SourceOptions) -> bool:
     if not line.startswith(b"{"):
         return False
     names = options.field_names
-    wanted = [f'"{name}"'.encode() for name in (names.document_id or ID_FIELD, names.text or TEXT_FIELD)]
-    if not all(name in line for name in wanted):
+    wanted = {names.document_id or ID_FIELD, names.text or TEXT_FIELD}
+    if options.number_records and names.document_id is None:
+        wanted.discard(ID_FIELD)
+    if not all(f'"{name}"'.encode() in line for name in wanted):
         return False
     try:
         fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return len(line) == len(head)  # cut off: its first line is longer than what is looked at
-    return (names.document_id or ID_FIELD) in fields and (names.text or TEXT_FIELD) in fields
+    return wanted <= fields.keys()
 
 
 def read_json_lines(opened: OpenFile) -> Iterator[ReadResult]:
@@ -59,7 +61,13 @@ def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
             continue
         try:
             raw = options.field_names.rename(line.raw)
-            event = decode_event(raw, origin=origin, limits=options.limits)
+            try:
+                event = decode_event(raw, origin=origin, limits=options.limits)
+            except BadDocument as exc:
+                if exc.code != "missing_field" or not options.number_records or options.field_names.document_id:
+                    raise
+                raw = _with_fields(raw, {ID_FIELD: f"{opened.document_id}:{line.number}"})
+                event = decode_event(raw, origin=origin, limits=options.limits)
             yield _complete(event, raw, origin, opened, record=line.raw)
         except BadDocument as exc:
             error = explain_missing_fields(exc, line.raw, options.field_names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from gate.archive.bounds import ArchiveLimits, Unpacking
 from gate.archive.files import DEFAULT_SELECTION, FileSelection
 from gate.errors import BadDocument
 from gate.extract.text_of import ReadOptions
@@ -19,7 +21,7 @@ from gate.limits import Limits
 from gate.stream.field_names import OWN_NAMES, FieldNames
 from gate.wire import CheckInEvent, DocumentId, Event, Origin, RejectedMessage, encode
 
-_LIMITS, _READ_OPTIONS = Limits(), ReadOptions()
+_LIMITS, _READ_OPTIONS, _ARCHIVE = Limits(), ReadOptions(), ArchiveLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +30,14 @@ class SourceOptions:
 
     limits: Limits = _LIMITS
     read: ReadOptions = _READ_OPTIONS  # of files that are no plain text
+    archive: ArchiveLimits = _ARCHIVE
     selection: FileSelection = DEFAULT_SELECTION
     format: str | None = None  # of all files that are given, whatever they look like: a name of `FORMATS`
     field_names: FieldNames = OWN_NAMES
     source: str | None = None  # of documents that name none
     content_root: Path | None = None
     dates_from_files: bool = True  # of documents that have no date: that of their file
+    number_records: bool = False  # JSON Lines without an id get the number of their line as one, as rows of tables do
     keep_records: bool = False  # with each event, the record that it was made of
     processes: int | None = None  # that extract texts; None: one for each core
 
@@ -94,6 +98,8 @@ class OpenFile:
     after_line: int = 0  # lines up to this one were done by an earlier replay
     path: Path | None = None  # where the same bytes are on a disk
     size_bytes: int | None = None  # None: not known before it is read
+    uri: str | None = None
+    unpacking: Unpacking = field(default_factory=Unpacking)  # out of the outermost file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +107,11 @@ class Member:
     """A file within a file. Its stream is valid until the next part is asked for."""
 
     name: str
-    stream: BinaryIO
+    stream: BinaryIO | io.RawIOBase
     modified_at: datetime | None = None
     size_bytes: int | None = None
+    uri: str | None = None
+    is_path: bool = True  # False: the name is the id of a record, to which the selection of files does not apply
 
 
 class EndOfFile(Enum):
@@ -150,6 +158,14 @@ def valid_id(name: str) -> str:
         return msgspec.convert(name, DocumentId)
     except msgspec.ValidationError:
         raise BadDocument("bad_field", "its path has more than 1,024 characters, too many for an id") from None
+
+
+def printable_name(name: str) -> str:
+    """The name of a file in an archive, as valid Unicode and relative. Nothing is ever written where it points to."""
+    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    while name.startswith("./"):
+        name = name[2:].lstrip("/")
+    return name
 
 
 def reject(name: str, error: BadDocument, *, size_bytes: int = 0) -> RejectedMessage:

@@ -10,9 +10,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
-from gate.archive.compression import open_decompressed, strip_compression_suffix
-from gate.archive.files import FoundFile, FoundFiles, find_files
+from gate.archive.bounds import Unpacking
+from gate.archive.compression import is_compressed, open_decompressed, strip_compression_suffix
+from gate.archive.files import FoundFile, FoundFiles, find_files, is_hidden, is_selected
 from gate.archive.formats import DOCUMENT, JSON_LINES, detect, named
 from gate.archive.json_lines import first_date_ns
 from gate.archive.parts import (
@@ -37,7 +39,6 @@ from gate.wire import RejectedMessage
 STDIN = jsonl.STDIN
 STDIN_NAME = "stdin.jsonl"  # the name by which the format of standard input is recognised
 HEAD_BYTES = 8192
-MAX_DEPTH = 8  # of archives in archives, compression included
 
 
 def archive_files(paths: Sequence[Path], options: SourceOptions) -> list[ArchiveFile]:
@@ -81,6 +82,17 @@ def _date_ns(found: FoundFile, options: SourceOptions) -> int:
     return found.modified_ns if date_ns is None else date_ns
 
 
+def is_archive(stream: BinaryIO, name: str, options: SourceOptions) -> bool:
+    """Whether a file of events is one of another format, or compressed. A pipe is taken as lines of events."""
+    if not stream.seekable():
+        return False
+    start = stream.read(HEAD_BYTES)
+    stream.seek(0)
+    if options.format is not None:
+        return options.format != JSON_LINES.name or is_compressed(start)
+    return is_compressed(start) or detect(start, name, options) not in (JSON_LINES, DOCUMENT)
+
+
 class FileReader:
     """The documents of one file with their positions, and how many of its bytes have been read.
 
@@ -92,9 +104,16 @@ class FileReader:
         self._after = after
         self._file: io.BufferedReader | None = None
         self._format: FileFormat = DOCUMENT
+        packed_bytes = file.size_bytes if file.path is not None and file.path.is_file() else None
+        self._unpacking = Unpacking(options.archive, packed_bytes)
 
     def read_bytes(self) -> int:
         return 0 if self._file is None or self._file.closed or not self._file.seekable() else self._file.tell()
+
+    @property
+    def hidden(self) -> int:
+        """Hidden files in the archive, which were left out."""
+        return self._unpacking.hidden
 
     def __iter__(self) -> Iterator[ReadItem | None]:
         """What is behind `after`, and an end."""
@@ -111,8 +130,8 @@ class FileReader:
 
     def _position(self, result: ArchivedEvent | UnreadDocument | RejectedMessage, count: int) -> int | None:
         origin = result.origin
-        if self._format is DOCUMENT or origin is None or (origin.file == self._archive_file.name and _is_whole(result)):
-            return None
+        if origin is None or (origin.file == self._archive_file.name and origin.line is None):
+            return None  # the file as a whole
         return origin.line if self._format is JSON_LINES else count
 
     def _results(self) -> Iterator[ReadResult]:
@@ -134,6 +153,7 @@ class FileReader:
                         after_line=self._after,
                         path=file.path,
                         size_bytes=file.size_bytes,
+                        unpacking=self._unpacking,
                     ),
                     depth=0,
                 )
@@ -155,10 +175,6 @@ class FileReader:
         return stack.enter_context(self._archive_file.path.open("rb"))
 
 
-def _is_whole(result: ArchivedEvent | UnreadDocument | RejectedMessage) -> bool:
-    return isinstance(result, RejectedMessage) and result.origin is not None and result.origin.line is None
-
-
 def _problem(error: OSError | BadDocument | Unavailable) -> BadDocument:
     if isinstance(error, BadDocument):
         return error
@@ -169,12 +185,12 @@ def _problem(error: OSError | BadDocument | Unavailable) -> BadDocument:
 
 def _unpacked(opened: OpenFile, *, depth: int) -> tuple[OpenFile, int]:
     """The file without its compressions, its first bytes, and how deep in others it is now."""
+    opened.unpacking.check_depth(depth)
     stream = as_buffered(opened.stream)
-    while (decompressed := open_decompressed(stream)) is not stream:
+    while (decompressed := open_decompressed(stream, max_ratio=opened.unpacking.limits.max_ratio)) is not stream:
         stream, depth = as_buffered(decompressed), depth + 1
         opened = replace(opened, path=None, size_bytes=None)
-        if depth > MAX_DEPTH:
-            raise BadDocument("bomb", f"holds archives in archives, more than {MAX_DEPTH} deep; unpack it by hand")
+        opened.unpacking.check_depth(depth)
     head, stream = peek_head(stream, HEAD_BYTES)
     return replace(opened, stream=stream, head=head), depth
 
@@ -182,10 +198,15 @@ def _unpacked(opened: OpenFile, *, depth: int) -> tuple[OpenFile, int]:
 def _read(chosen: FileFormat, opened: OpenFile, *, depth: int) -> Iterator[ReadResult]:
     """The parts of a file, and in the place of a file within it the parts of that."""
     for part in chosen.read(opened):
-        if isinstance(part, Member):
-            yield from _read_member(part, opened, depth=depth + 1)
-        else:
+        if not isinstance(part, Member):
             yield part
+            continue
+        opened.unpacking.add_member()
+        if part.is_path and not is_selected(part.name, opened.options.selection):
+            opened.unpacking.hidden += is_hidden(part.name)
+            continue
+        yield from _read_member(part, opened, depth=depth + 1)
+        opened.unpacking.check()
 
 
 def _read_member(member: Member, parent: OpenFile, *, depth: int) -> Iterator[ReadResult]:
@@ -197,11 +218,13 @@ def _read_member(member: Member, parent: OpenFile, *, depth: int) -> Iterator[Re
                 name=name,
                 document_id=document_id,
                 inner_prefix=f"{document_id}/",
-                stream=member.stream,
+                stream=as_buffered(member.stream),
                 head=b"",
                 options=parent.options,
-                modified_at=member.modified_at or parent.modified_at,
+                modified_at=(member.modified_at if parent.options.dates_from_files else None) or parent.modified_at,
                 size_bytes=member.size_bytes,
+                uri=member.uri or parent.uri,
+                unpacking=parent.unpacking,
             ),
             depth=depth,
         )

@@ -32,6 +32,7 @@ class Source:
         self.files = files_of(self.found, paths)
         self._extraction = ParallelExtraction(self.options.read, self.options.processes)
         self._bytes_before = 0  # of the files that are read
+        self._hidden_members = 0
         self._reader: FileReader | None = None
 
     @property
@@ -42,6 +43,11 @@ class Source:
     def read_bytes(self) -> int:
         """How many bytes of all files have been read. Some documents are read ahead."""
         return self._bytes_before + (self._reader.read_bytes() if self._reader is not None else 0)
+
+    @property
+    def hidden(self) -> int:
+        """Hidden files and folders that were left out so far, in archives too."""
+        return self.found.hidden + self._hidden_members + (self._reader.hidden if self._reader is not None else 0)
 
     def __iter__(self) -> Iterator[SourceItem | None]:
         return self.after(from_the_beginning)
@@ -69,6 +75,7 @@ class Source:
             else:
                 self._reader = FileReader(file, self.options, after=after)
                 yield from self._reader
+                self._hidden_members += self._reader.hidden
             self._reader = None
             self._bytes_before += file.size_bytes
 

@@ -28,9 +28,11 @@ class RejoinedStream(io.RawIOBase):
         return len(data)
 
 
-def as_buffered(stream: BinaryIO) -> io.BufferedReader:
+def as_buffered(stream: BinaryIO | io.RawIOBase) -> io.BufferedReader:
     if isinstance(stream, io.BufferedReader):
         return stream
+    if isinstance(stream, io.RawIOBase):
+        return io.BufferedReader(stream, BUFFER_BYTES)
     return io.BufferedReader(RejoinedStream(b"", stream), BUFFER_BYTES)
 
 

@@ -52,8 +52,8 @@ def check(
     selection: FileSelection,
     html_text: HtmlPart,
     encoding: str | None,
-    id_field: str | None,
-    text_field: str | None,
+    file_format: str | None,
+    field_names: FieldNames,
     strict: bool,
     verbose: bool,
     options: Options,
@@ -68,7 +68,9 @@ def check(
         limits=settings.limits,
         read=read_options(settings, html=html_text, encoding=encoding),
         selection=selection,
-        field_names=FieldNames(document_id=id_field, text=text_field),
+        field_names=field_names,
+        format=file_format,
+        archive=settings.archive,
         content_root=settings.content_root,
     )
     if settings.index == MEMORY or dry_run:

@@ -15,6 +15,7 @@ from rich.progress import Progress, TaskID
 
 from gate import wire
 from gate.api import Gate
+from gate.archive.parts import SourceOptions
 from gate.cli.common import SOME_FAILED, Options, set_resume_hint
 from gate.cli.kafka import require_kafka
 from gate.cli.progress import ProblemLog, progress
@@ -44,8 +45,7 @@ def rebuild(
     recover: bool,
     dead_letters: Path | None,
     content_root: Path | None,
-    id_field: str | None,
-    text_field: str | None,
+    field_names: FieldNames,
     verbose: bool,
     options: Options,
 ) -> None:
@@ -73,13 +73,18 @@ def rebuild(
         if from_topic:
             for read, total in _from_topics(require_kafka(settings), settings, processor):
                 bar.update(task, documents=processor.counts.total(), completed=read, total=total)
-        names = FieldNames(document_id=id_field, text=text_field)
+        source_options = SourceOptions(
+            limits=settings.limits,
+            archive=settings.archive,
+            field_names=field_names,
+            content_root=settings.content_root,
+        )
         bytes_before = 0
         for path in inputs:
             read_bytes = (
                 _from_verdicts(gate, path, settings, processor)
                 if path in verdict_files
-                else _from_check_ins(InputFiles((path,), settings, names), settings, processor)
+                else _from_check_ins(InputFiles((path,), source_options), settings, processor)
             )
             _follow(read_bytes, bytes_before, processor, bar, task)
             bytes_before += path.stat().st_size

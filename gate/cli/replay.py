@@ -49,11 +49,11 @@ def replay(
     journal: Path | None,
     source: str | None,
     content_root: Path | None,
-    id_field: str | None,
-    text_field: str | None,
+    field_names: FieldNames,
     selection: FileSelection,
     html_text: HtmlPart,
     encoding: str | None,
+    file_format: str | None,
     strict: bool,
     wait: float,
     quiet: bool,
@@ -73,7 +73,9 @@ def replay(
         limits=settings.limits,
         read=read_options(settings, html=html_text, encoding=encoding),
         selection=selection,
-        field_names=FieldNames(document_id=id_field, text=text_field),
+        field_names=field_names,
+        format=file_format,
+        archive=settings.archive,
         source=source,
         content_root=settings.content_root,
     )
@@ -105,6 +107,7 @@ def replay(
             on_progress=bar.update,
         )
         _run(run, opened_source, target, wait, lambda: bar.update(size or 0), journal=opened)
+        stats.hidden = opened_source.hidden
     if not quiet:
         unanswered = target.unanswered() if wait else 0  # with --wait 0 no verdict was looked for
         summarise(stats, unanswered, json=options.json, dry_run=dry_run)

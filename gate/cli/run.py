@@ -14,12 +14,18 @@ import click
 
 from gate import wire
 from gate.api import Gate
+from gate.archive.files import FileSelection, Order
+from gate.archive.formats import JSON_LINES
+from gate.archive.parts import ArchivedEvent, SourceOptions
+from gate.archive.readers import is_archive
+from gate.archive.source import Source
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
 from gate.cli.progress import ProblemLog, progress
-from gate.cli.session import load, open_gate
+from gate.cli.session import load, open_gate, read_options
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import ConfigError
+from gate.extract.text_of import HtmlPart
 from gate.index.redis.url import is_redis_url
 from gate.numbers import number
 from gate.pipeline import CheckIns, steps
@@ -37,8 +43,10 @@ def run(
     output: Path | None,
     dead_letters: Path | None,
     content_root: Path | None,
-    id_field: str | None,
-    text_field: str | None,
+    field_names: FieldNames,
+    html_text: HtmlPart,
+    encoding: str | None,
+    file_format: str | None,
     quiet: bool,
     verbose: bool,
     kafka_brokers: str | None,
@@ -53,16 +61,29 @@ def run(
         raise ConfigError("--redis: --index is given too; they are the same, so name one")
     own = {"kafka_brokers": kafka_brokers, "index": redis, "workers": workers, "http_port": http_port}
     settings = load(options, dead_letters=dead_letters, content_root=content_root, **own)
-    names = FieldNames(document_id=id_field, text=text_field)
     if settings.kafka is not None and not inputs:
-        if names != OWN_NAMES:
-            raise ConfigError("--id-field, --text-field: are for files; a record has the fields of a check-in")
+        if field_names != OWN_NAMES or file_format is not None:
+            raise ConfigError(
+                "--id-field, --text-field, --date-field, --format: are for files; a record has the fields of a check-in"
+            )
         _serve(settings, output, new_index=new_index)
     if kafka_brokers is not None or workers is not None or http_port is not None or new_index:
         raise ConfigError("--kafka, --workers, --http-port, --new-index: are for topics; leave out the FILES, or these")
     _keep_apart(inputs, output, settings)
     _run_files(
-        InputFiles(inputs or (Path(jsonl.STDIN),), settings, names),
+        InputFiles(
+            inputs or (Path(jsonl.STDIN),),
+            SourceOptions(
+                limits=settings.limits,
+                read=read_options(settings, html=html_text, encoding=encoding),
+                archive=settings.archive,
+                selection=FileSelection(order=Order.GIVEN),
+                format=file_format,
+                field_names=field_names,
+                content_root=settings.content_root,
+                dates_from_files=False,
+            ),
+        ),
         settings,
         output=output,
         shows_progress=not (quiet or options.json) and (output is not None or not sys.stdout.isatty()),
@@ -139,32 +160,53 @@ def _keep_apart(inputs: tuple[Path, ...], output: Path | None, settings: Setting
 class InputFiles:
     """The messages of all inputs, one after another, and how far they have been read."""
 
-    def __init__(self, paths: tuple[Path, ...], settings: Settings, names: FieldNames) -> None:
+    def __init__(self, paths: tuple[Path, ...], options: SourceOptions) -> None:
         self._paths = paths
-        self._settings = settings
-        self._names = names
+        self._options = options
         self._before = 0  # bytes of the inputs that are done
         self._file: BinaryIO | None = None
+        self._archive: Source | None = None
         self.reads_stdin = any(str(path) == jsonl.STDIN for path in paths)
 
     def __iter__(self) -> Iterator[Message | None]:
         for path in self._paths:
-            if str(path) == jsonl.STDIN:
+            is_stdin = str(path) == jsonl.STDIN
+            if is_stdin and self._options.format in (None, JSON_LINES.name):
                 yield from self._messages(sys.stdin.buffer, jsonl.STDIN)
                 continue
-            try:
-                file = path.open("rb")
-            except OSError as exc:
-                raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
-            with file:
-                self._file = file if file.seekable() else None
-                yield from self._messages(file, str(path))
-                self._before, self._file = self.read_bytes(), None
+            if not is_stdin:
+                try:
+                    file = path.open("rb")
+                except OSError as exc:
+                    raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
+                with file:
+                    if not is_archive(file, str(path), self._options):
+                        self._file = file if file.seekable() else None
+                        yield from self._messages(file, str(path))
+                        self._before, self._file = self.read_bytes(), None
+                        continue
+            yield from self._archived(path)
+
+    def _archived(self, path: Path) -> Iterator[Message | None]:
+        """The documents of an archive, as check-ins."""
+        with Source([path], self._options) as self._archive:
+            for item in self._archive:
+                if item is None:
+                    yield None
+                elif isinstance(item.result, RejectedMessage):
+                    yield item.result
+                elif isinstance(item.result, ArchivedEvent):
+                    yield DecodedMessage(event=item.result.event, origin=item.result.origin)
+            self._before, self._archive = self.read_bytes(), None
 
     def _messages(self, stream: BinaryIO, name: str) -> Iterator[Message | None]:
-        settings = self._settings
+        options = self._options
         return jsonl.decode_lines(
-            stream, name=name, limits=settings.limits, content_root=settings.content_root, field_names=self._names
+            stream,
+            name=name,
+            limits=options.limits,
+            content_root=options.content_root,
+            field_names=options.field_names,
         )
 
     def total_bytes(self) -> int | None:
@@ -174,7 +216,8 @@ class InputFiles:
         return sum(path.stat().st_size for path in self._paths)
 
     def read_bytes(self) -> int:
-        return self._before + (self._file.tell() if self._file is not None else 0)
+        archive = self._archive.read_bytes() if self._archive is not None else 0
+        return self._before + archive + (self._file.tell() if self._file is not None else 0)
 
 
 class FileProcessor:

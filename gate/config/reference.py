@@ -105,6 +105,10 @@ DESCRIPTIONS: dict[str, str] = {
     "extract.cpu_seconds": "How much CPU the extraction of one text may take.",
     "extract.wall_seconds": "How long the extraction of one text may take.",
     "extract.memory_bytes": "How much memory the extraction of one text may take.",
+    "archive.max_members": "How many files one archive may hold, those of archives in it included.",
+    "archive.max_ratio": "How many times its size an archive may unpack to; 64 MiB are free.",
+    "archive.max_depth": "How deep archives may be nested in archives, compression included.",
+    "archive.max_spooled_bytes": "The largest ZIP or Parquet file in an archive: it goes to a temporary file.",
 }
 
 # What a setting means while it is not set.

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
+from gate.archive.bounds import ArchiveLimits
 from gate.config.index import MEMORY, OWN, REDIS, effective_index_values, load_index_settings
 from gate.config.profiles import find_profile
 from gate.config.service import SERVICE, SERVICE_FILES, effective_service_values, load_service_settings
@@ -51,8 +52,9 @@ PATHS = (
 LIMITS = {f"limits.{field.name}": field for field in structs.fields(Limits)}
 # The length of a text is limited by limits.max_document_chars, wherever it comes from.
 EXTRACT = {f"extract.{field.name}": field for field in structs.fields(ExtractLimits) if field.name != "max_chars"}
-TABLES = ("limits", "extract")
-KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *SERVICE, *LIMITS, *EXTRACT)
+ARCHIVE = {f"archive.{field.name}": field for field in structs.fields(ArchiveLimits)}
+TABLES = ("limits", "extract", "archive")
+KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *SERVICE, *LIMITS, *EXTRACT, *ARCHIVE)
 FLAGS = {"kafka_brokers": "--kafka"}  # flags whose name is not that of the setting
 
 # Kubernetes sets these in every container beside a Service called "gate", so they are not misspelled settings.
@@ -92,6 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     secret: Secret = Secret()
     limits: Limits = Limits()
     extract: ExtractLimits = ExtractLimits()
+    archive: ArchiveLimits = ArchiveLimits()
     kafka: KafkaSettings | None = None  # None: no brokers were named
     worker: WorkerSettings = WorkerSettings()
     server: ServerSettings = ServerSettings()
@@ -125,6 +128,9 @@ def load_settings(
     extract = {
         field.name: convert_setting(key, raw[key], field.type, problems) for key, field in EXTRACT.items() if key in raw
     }
+    archive = {
+        field.name: convert_setting(key, raw[key], field.type, problems) for key, field in ARCHIVE.items() if key in raw
+    }
     own = {key: convert_setting(key, raw[key], kind, problems) for key, kind in OWN.items() if key in raw}
     secrets = {name: _secret(name, environ, raw, paths, problems) for name in SECRETS}
     if len(secrets["secret"].value) > MAX_SECRET_BYTES:
@@ -150,6 +156,7 @@ def load_settings(
         secret=Secret(secrets["secret"].value),
         limits=Limits(**limits),
         extract=ExtractLimits(max_chars=Limits(**limits).max_document_chars, **extract),
+        archive=ArchiveLimits(**archive),
         kafka=stream.kafka if "kafka_brokers" in raw else None,
         worker=stream.worker,
         server=stream.server,
@@ -174,6 +181,7 @@ def _effective(
         values["kafka_brokers"] = None
     values |= {key: getattr(settings.limits, field.name) for key, field in LIMITS.items()}
     values |= {key: getattr(settings.extract, field.name) for key, field in EXTRACT.items()}
+    values |= {key: getattr(settings.archive, field.name) for key, field in ARCHIVE.items()}
     rows = {key: EffectiveSetting(value, raw[key].source if key in raw else "default") for key, value in values.items()}
     rows |= {name: EffectiveSetting("set" if one.value else None, one.source) for name, one in secrets.items()}
     for name, value in (("redis_username", settings.redis.username), ("redis_password", settings.redis.password)):

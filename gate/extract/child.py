@@ -7,7 +7,6 @@ writing files.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -18,26 +17,23 @@ from gate.errors import BadDocument
 from gate.extract.formats import extract_text
 from gate.extract.limits import ExtractLimits
 from gate.extract.messages import READY, Request, Response, pack, read_request
+from gate.extract.process_limits import address_space_bytes, limit_process, limit_work
 from gate.extract.text_of import ExtractedText
-
-_MAX_FILES = 32
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_SPARE_CPU_SECONDS = 1  # the system counts whole seconds
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when its children end
     requests, responses = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not be taken for a response
-    _limit_process()
-    memory_at_start = _memory_bytes()
+    limit_process()
+    memory_at_start = address_space_bytes()
     responses.write(READY)
     responses.flush()
     while (request := read_request(requests)) is not None:
         limits = request.options.limits
-        _limit_request(limits, memory_at_start)
+        limit_work(cpu_seconds=limits.cpu_seconds, memory_bytes=memory_at_start + limits.memory_bytes)
         response = _respond(request)
-        is_last = response.is_last or _memory_bytes() - memory_at_start > limits.memory_bytes // 2
+        is_last = response.is_last or address_space_bytes() - memory_at_start > limits.memory_bytes // 2
         if is_last:
             response = Response(
                 extracted=response.extracted, code=response.code, message=response.message, is_last=True
@@ -90,29 +86,6 @@ def _checked(extracted: ExtractedText, limits: ExtractLimits) -> ExtractedText:
 
 def costs_memory(limits: ExtractLimits) -> str:
     return f"needs more than {limits.memory_bytes:,} bytes of memory to read; raise extract.memory_bytes"
-
-
-def _limit_process() -> None:
-    for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, _MAX_FILES)):
-        resource.setrlimit(kind, (most, most))
-
-
-def _limit_request(limits: ExtractLimits, memory_at_start: int) -> None:
-    """CPU from here on, which the system ends with SIGXCPU, and memory beyond that of the libraries."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(usage.ru_utime + usage.ru_stime) + limits.cpu_seconds + _SPARE_CPU_SECONDS
-    _lower_soft_limit(resource.RLIMIT_CPU, seconds)
-    _lower_soft_limit(resource.RLIMIT_AS, memory_at_start + limits.memory_bytes)
-
-
-def _lower_soft_limit(kind: int, most: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def _memory_bytes() -> int:
-    """The address space of this process: what RLIMIT_AS counts."""
-    return int(Path("/proc/self/statm").read_bytes().split()[0]) * _PAGE_BYTES
 
 
 if __name__ == "__main__":

@@ -94,23 +94,39 @@ def _is_mail(head: bytes) -> bool:
 def _zipped_format(data: bytes) -> Format:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
-            declared = b""
-            if "mimetype" in names:
-                with archive.open("mimetype") as file:
-                    declared = file.read(100)
+            found = _document_in(archive)
     except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError, RuntimeError) as exc:
         raise BadDocument("damaged", "is a damaged ZIP file, or an office document in one; save it again") from exc
+    if found is None:
+        raise BadDocument("binary", "is a ZIP file of no known kind of document")
+    return found
+
+
+def is_zipped_document(archive: zipfile.ZipFile) -> bool:
+    """Whether a ZIP file is one document, and not an archive of files."""
+    try:
+        return _document_in(archive) is not None
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError, RuntimeError):
+        return True  # the reading of it says what is wrong
+
+
+def _document_in(archive: zipfile.ZipFile) -> Format | None:
+    names = archive.namelist()
+    declared = b""
+    if "mimetype" in names:
+        with archive.open("mimetype") as file:
+            declared = file.read(100)
     if declared.startswith(b"application/epub+zip"):
         return EPUB
     if declared.startswith(b"application/vnd.oasis.opendocument.spreadsheet"):
         return WORKBOOK
     if declared.startswith(b"application/vnd.oasis.opendocument"):
         return OPEN_DOCUMENT
-    for folder, found in (("word/", DOCX), ("ppt/", PPTX), ("xl/", WORKBOOK)):
-        if "[Content_Types].xml" in names and any(name.startswith(folder) for name in names):
-            return found
-    raise BadDocument("binary", "is a ZIP file of no known kind of document")
+    if "[Content_Types].xml" in names:
+        for folder, found in (("word/", DOCX), ("ppt/", PPTX), ("xl/", WORKBOOK)):
+            if any(name.startswith(folder) for name in names):
+                return found
+    return None
 
 
 def _ole_format(data: bytes) -> Format:

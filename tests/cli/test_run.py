@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import stat
 import subprocess
@@ -14,6 +15,8 @@ from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
+from tests.archive.packed_samples import tar_of
+from tests.cli.command import EDITED
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -223,7 +226,7 @@ def test_with_a_file_of_dead_letters_there_is_a_summary_too_unless_quiet() -> No
 def test_field_options_are_refused_for_topics() -> None:
     result = gate("--kafka", "localhost:1", "--id-field", "id")
     assert result.exit_code == 2
-    assert "--id-field, --text-field: are for files" in result.stderr
+    assert "--format: are for files" in result.stderr
 
 
 def test_a_bad_line_of_standard_input_is_reported_while_the_input_is_open() -> None:
@@ -248,3 +251,21 @@ def test_files_of_dead_letters_and_of_verdicts_are_private() -> None:
     gate("--dead-letters", "dead.jsonl", "-o", "verdicts.jsonl", stdin="no json\n")
     for written in ("dead.jsonl", "verdicts.jsonl"):
         assert stat.S_IMODE(Path(written).stat().st_mode) == 0o600
+
+
+def test_archives_are_judged_as_events_are(tmp_path: Path) -> None:
+    (tmp_path / "a.tar").write_bytes(tar_of({"x.txt": LIGHTHOUSE, "y.jsonl": event("b", EDITED)}))
+    (tmp_path / "b.csv").write_text(f"key,body\nz,{LIGHTHOUSE!r}\n".replace("'", '"'))
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(event("d", BREAD).encode()))
+    (tmp_path / "e.txt").write_text("no event\n")
+    result = gate(tmp_path / "a.tar", tmp_path / "c.jsonl.gz", tmp_path / "e.txt", "--quiet")
+    assert [(one["document_id"], one["relation"]) for one in lines(result.stdout)] == [
+        ("x.txt", "new"),
+        ("b", "near"),
+        ("d", "new"),
+    ]
+    assert result.exit_code == 1
+    packed = (tmp_path / "b.csv").read_bytes()
+    for arguments, stdin in (((tmp_path / "b.csv",), None), (("-", "--format", "csv"), packed)):
+        result = gate(*arguments, "--id-field", "key", "--text-field", "body", stdin=stdin)
+        assert [one["document_id"] for one in lines(result.stdout)] == ["z"]

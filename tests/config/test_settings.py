@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gate.archive.bounds import ArchiveLimits
 from gate.config.index import MEMORY
 from gate.config.settings import Secret, load_settings
 from gate.config.stream import STREAM
@@ -47,9 +48,10 @@ def test_every_setting_has_an_origin() -> None:
     _, origins = load_settings({}, {})
     limits = {f"limits.{name}" for name in Limits.__struct_fields__}
     extract = {f"extract.{name}" for name in ExtractLimits.__struct_fields__} - {"extract.max_chars"}
+    archive = {f"archive.{name}" for name in ArchiveLimits.__struct_fields__}
     paths = {"index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file"}
     others = {name for name in origins if name not in STREAM and not name.startswith(("redis_", "kafka_", "api_"))}
-    assert others == {"profile", "secret", "keep_details"} | paths | limits | extract
+    assert others == {"profile", "secret", "keep_details"} | paths | limits | extract | archive
 
 
 def test_a_flag_that_was_not_given_changes_nothing() -> None:

@@ -33,6 +33,7 @@ from gate.cli.common import brokers, common
 )
 @content_root
 @field_names
+@reading
 @click.option("--quiet", is_flag=True, help="No progress, and no counts at the end.")
 @verbose
 @click.option("--kafka", "kafka_brokers", metavar="HOST:PORT,...", help="Read topics of these brokers, not files.")

@@ -10,6 +10,9 @@ import click
 
 from gate.archive.files import FileSelection, Order
 from gate.cli.common import F, ReportFiles
+from gate.stream.field_names import FieldNames
+
+FORMAT_NAMES = ("tar", "zip", "parquet", "warc", "mbox", "jsonl", "csv", "document")  # of gate.archive.formats
 
 
 def verbose(command: F) -> F:
@@ -32,13 +35,25 @@ def content_root(command: F) -> F:
 
 
 def field_names(command: F) -> F:
-    """Add the options that map the fields of JSON Lines."""
-    decorated: Any = command
+    """Add the options that map the fields of JSON Lines and the columns of tables; the command gets them as
+    `field_names`."""
+
+    @functools.wraps(command)
+    def with_names(
+        *args: Any, id_field: str | None, text_field: str | None, date_field: str | None, **kwargs: Any
+    ) -> Any:
+        names = FieldNames(document_id=id_field, text=text_field, date=date_field)
+        return command(*args, field_names=names, **kwargs)
+
+    decorated: Any = with_names
     for option in (
-        click.option("--text-field", metavar="NAME", help="JSON Lines: the field that holds the text. Default: text."),
         click.option(
-            "--id-field", metavar="NAME", help="JSON Lines: the field that holds the id. Default: document_id."
+            "--date-field",
+            metavar="NAME",
+            help="The field or column that holds the date, in any usual form. Default: checked_in_at.",
         ),
+        click.option("--text-field", metavar="NAME", help="The field or column that holds the text. Default: text."),
+        click.option("--id-field", metavar="NAME", help="The field or column that holds the id. Default: document_id."),
     ):
         decorated = option(decorated)
     typed: F = decorated
@@ -49,6 +64,12 @@ def reading(command: F) -> F:
     """Add the options that say how files are read."""
     decorated: Any = command
     for option in (
+        click.option(
+            "--format",
+            "file_format",
+            type=click.Choice(FORMAT_NAMES),
+            help="The format of all files that are given. Default: what each looks like.",
+        ),
         click.option(
             "--encoding", metavar="NAME", help="The encoding of plain texts. Default: what each says, or looks like."
         ),
