@@ -74,6 +74,7 @@ DESCRIPTIONS: dict[str, str] = {
     "api_max_body_bytes": "The size of the largest body of a request.",
     "api_max_documents": "How many documents one request may check in.",
     "api_max_compare_chars": "The length of two texts that are compared, together.",
+    "api_extract_processes": "How many processes read uploaded files, in each process of the service.",
     "api_max_requests": "How many requests are in progress at once.",
     "api_max_client_requests": "How many of them may be of one token, or of one address where there is none.",
     "api_max_pending_bytes": "The size of the bodies of all requests in progress.",

@@ -22,6 +22,7 @@ SERVICE: dict[str, Any] = {
     "api_max_body_bytes": Count,
     "api_max_documents": Count,
     "api_max_compare_chars": Count,
+    "api_extract_processes": Count,
     "api_max_requests": Count,
     "api_max_client_requests": Count,
     "api_max_pending_bytes": Count,

@@ -44,7 +44,7 @@ class ActivityViews:
             version=installed_version(),
             keep_text=False,
             dead_letters=False,
-            files=False,
+            files=True,
             max_body_bytes=parts.settings.max_body_bytes,
             max_compare_chars=parts.settings.max_compare_chars,
             max_document_chars=parts.limits.max_document_chars,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -23,9 +23,9 @@ from starlette.types import Receive, Scope, Send
 from gate.errors import GateError
 from gate.http import problems
 from gate.http.access import AccessPolicy, RequestHeaders, read_headers
-from gate.http.admission import Admission, Admitted
+from gate.http.admission import Admission
+from gate.http.bodies import BodyReader, Disconnected
 from gate.http.calls import Call, Text
-from gate.http.messages import check_contents
 from gate.http.operations import OPERATIONS, Operation
 from gate.http.page_files import PageFile, read_page
 from gate.http.problems import CLOSE, RequestError
@@ -51,15 +51,10 @@ SECURITY_HEADERS: tuple[Header, ...] = (
 _NOT_STORED: Header = (b"cache-control", b"no-store")
 _REVALIDATED: Header = (b"cache-control", b"no-cache")  # kept by the browser, and asked for again by its ETag
 LINGER_SECONDS = 2.0
-_INLINE_BYTES = 64 * 1024  # decoding less holds up the event loop for less than handing it to a thread costs
 _JSON = b"application/json"
 _encoder = msgspec.json.Encoder()
 
 Answer = tuple[int, tuple[Header, ...], bytes]
-
-
-class Disconnected(Exception):
-    """The client has gone before its request was complete."""
 
 
 class ServiceApp:
@@ -161,12 +156,12 @@ class _Endpoint:
     ) -> None:
         self._operation = operation
         self._handler = handler
-        self._service = service
         self._settings = settings
         self._access = access
         self._admission = admission
         self._metrics = metrics
-        self._decoder = None if operation.body is None else msgspec.json.Decoder(operation.body)
+        takes_body = operation.body is not None or operation.form
+        self._body = BodyReader(operation, service.parts) if takes_body else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -194,11 +189,12 @@ class _Endpoint:
             deadline = asyncio.timeout(self._settings.receive_seconds)
             try:
                 async with deadline:
-                    raw = b"" if self._decoder is None else await self._receive(headers, receive, admitted)
+                    raw = await self._body.receive(headers, receive, admitted) if self._body else b""
                     received = True
                     deadline.reschedule(asyncio.get_running_loop().time() + self._settings.answer_seconds)
-                    body = None if self._decoder is None else await self._decode(raw)
-                    return self._encode(await self._handler(self._call(scope, headers, body, token)))
+                    body = await self._body.decode(raw, headers) if self._body else None
+                    call = self._call(scope, headers, body, token, hold=admitted.hold)
+                    return self._encode(await self._handler(call))
             except TimeoutError:
                 if not deadline.expired():
                     raise
@@ -217,61 +213,22 @@ class _Endpoint:
             "slow_body", f"the body took over {seconds:g} s (api_receive_seconds); send it faster", closes=True
         )
 
-    async def _receive(self, headers: RequestHeaders, receive: Receive, admitted: Admitted) -> bytes:
-        """The body, refused as soon as it is known to be too large."""
-        media_type = headers.content_type.partition(";")[0].strip().lower()
-        if media_type != "application/json":
-            raise RequestError(
-                "wrong_media_type", "content-type: send application/json", field="content-type", closes=True
-            )
-        most = self._settings.max_body_bytes
-        if headers.content_length.isdigit() and int(headers.content_length) > most:
-            raise self._too_large(most)
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Disconnected
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > most:
-                raise self._too_large(most)
-            admitted.hold(len(chunk))
-            chunks.append(chunk)
-            if not message.get("more_body", False):
-                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-    def _too_large(self, most: int) -> RequestError:
-        return RequestError(
-            "too_large",
-            f"the body has more than {most} bytes (api_max_body_bytes); send fewer documents at once, or raise it",
-            closes=True,
-        )
-
-    async def _decode(self, raw: bytes) -> object:
-        if len(raw) <= _INLINE_BYTES:
-            return self._decode_now(raw)
-        return await self._service.parts.in_thread(partial(self._decode_now, raw))
-
-    def _decode_now(self, raw: bytes) -> object:
-        assert self._decoder is not None  # noqa: S101 - the operation has a body
-        try:
-            body = self._decoder.decode(raw)
-            check_contents(body, raw)
-            return body
-        except msgspec.ValidationError as exc:
-            raise problems.of_invalid(exc) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
-            raise problems.of_unreadable(exc) from None
-
-    def _call(self, scope: Scope, headers: RequestHeaders, body: object, token: Token | None) -> Call:
+    def _call(
+        self,
+        scope: Scope,
+        headers: RequestHeaders,
+        body: object,
+        token: Token | None,
+        *,
+        hold: Callable[[int], None] = lambda size: None,
+    ) -> Call:
         return Call(
             path=scope["path_params"],
             query=self._query(scope["query_string"]),
             body=body,
             accept=headers.accept,
             token=token,
+            hold=hold,
         )
 
     def _query(self, query_string: bytes) -> Any:

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 from gate.core.profile import Profile
 from gate.http.activity import Activity
 from gate.http.catalogue_scan import LiveCatalogue
+from gate.http.file_documents import FileReader
 from gate.http.problems import RequestError
 from gate.http.served_gate import ServedGate
 from gate.http.settings import ServiceSettings
@@ -36,6 +37,7 @@ class ServiceParts:
     metrics: WorkerMetrics
     activity: Activity
     catalogue: LiveCatalogue
+    files: FileReader
     process: str  # names this process among those that were and will be
     processes: int = 1
     demo: bool = False
@@ -55,6 +57,7 @@ class Call:
     body: Any = None
     accept: str = ""
     token: Token | None = None
+    hold: Callable[[int], None] = lambda size: None  # count what the request keeps in memory beside its body
 
     @property
     def document_id(self) -> str:

@@ -10,8 +10,10 @@ from gate.errors import BadDocument
 from gate.http import problems
 from gate.http.batching import Batcher
 from gate.http.calls import Call, ServiceParts
+from gate.http.file_documents import document_of
 from gate.http.messages import CheckInRequest, CheckInResult, CheckInResults
 from gate.http.problems import RequestError
+from gate.http.uploads import UploadForm
 from gate.model import CheckIn, Verdict
 from gate.pipeline import validate_document
 from gate.wire import VerdictEvent
@@ -48,18 +50,25 @@ class Judging:
         return verdicts
 
     async def _judge(self, call: Call, batcher: Batcher) -> object:
+        if isinstance(call.body, UploadForm):
+            documents = await self._documents_of(call.body, call)
+            return self._answer(await self._results(documents, batcher), single=len(documents) == 1)
         if isinstance(call.body, CheckInRequest):
-            [result] = await self._results([call.body], batcher)
-            if isinstance(result, RequestError):
-                raise result
-            return result
+            return self._answer(await self._results(await self._documents([call.body]), batcher), single=True)
         most = self._parts.settings.max_documents
         if len(call.body) > most:
             raise RequestError(
                 "too_large",
                 f"the list has {len(call.body)} documents, over api_max_documents = {most}; send fewer at once",
             )
-        results = await self._results(call.body, batcher)
+        return self._answer(await self._results(await self._documents(call.body), batcher), single=False)
+
+    def _answer(self, results: Sequence[VerdictEvent | RequestError], *, single: bool) -> object:
+        if single:
+            [result] = results
+            if isinstance(result, RequestError):
+                raise result
+            return result
         return CheckInResults(
             results=[
                 CheckInResult(verdict=result)
@@ -69,11 +78,19 @@ class Judging:
             ]
         )
 
-    async def _results(self, requests: Sequence[CheckInRequest], batcher: Batcher) -> list[VerdictEvent | RequestError]:
+    async def _documents(self, requests: Sequence[CheckInRequest]) -> list[CheckIn | RequestError]:
         if sum(len(request.text or "") for request in requests) <= _INLINE_CHARS:
-            validated = [self._validated(request) for request in requests]
-        else:
-            validated = await self._parts.in_thread(lambda: [self._validated(request) for request in requests])
+            return [self._validated(request.check_in()) for request in requests]
+        return await self._parts.in_thread(lambda: [self._validated(request.check_in()) for request in requests])
+
+    async def _documents_of(self, form: UploadForm, call: Call) -> list[CheckIn | RequestError]:
+        """The documents in uploaded files."""
+        documents = [document_of(read, form.fields) for read in await self._parts.files.read(form, call.hold)]
+        return await self._parts.in_thread(lambda: [self._validated(document) for document in documents])
+
+    async def _results(
+        self, validated: Sequence[CheckIn | RequestError], batcher: Batcher
+    ) -> list[VerdictEvent | RequestError]:
         documents = [document for document in validated if isinstance(document, CheckIn)]
         verdicts = iter(await batcher.judge(documents))
         if refused := len(validated) - len(documents):
@@ -86,8 +103,9 @@ class Judging:
             for document in validated
         ]
 
-    def _validated(self, request: CheckInRequest) -> CheckIn | RequestError:
-        document = request.check_in()
+    def _validated(self, document: CheckIn | RequestError) -> CheckIn | RequestError:
+        if isinstance(document, RequestError):
+            return document
         try:
             validate_document(document, self._parts.limits)
         except BadDocument as exc:

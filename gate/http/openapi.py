@@ -9,14 +9,16 @@ from typing import Any
 
 import msgspec
 
-from gate.http import problems
+from gate.http import problems, uploads
 from gate.http.compare_messages import ONE_SIDE, SideRequest
 from gate.http.messages import ONE_CONTENT, CheckInRequest, Problem
 from gate.http.operations import OPERATIONS, Operation
+from gate.http.uploads import UploadFields
 from gate.wire import SCHEMA_VERSION
 
 REF = "#/components/schemas/{name}"
 OPENAPI = "openapi"
+FORM = "UploadForm"
 PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "document_id": {
         "name": "document_id",
@@ -58,11 +60,12 @@ def openapi() -> dict[str, Any]:
         for value in (operation.body, operation.query, *operation.answers)
         if value is not None
     ]
-    schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=REF)
-    by_type = {id(value): schema for value, schema in zip([*types, Problem], schemas, strict=True)}
+    schemas, components = msgspec.json.schema_components([*types, Problem, UploadFields], ref_template=REF)
+    by_type = {id(value): schema for value, schema in zip([*types, Problem], schemas, strict=False)}
     for component in components.values():
         if "description" in component:
             component["description"] = inspect.cleandoc(component["description"])
+    components[FORM] = _form(components.pop(UploadFields.__name__))
     components[CheckInRequest.__name__] |= ONE_CONTENT
     components[SideRequest.__name__] |= ONE_SIDE
     paths: dict[str, dict[str, Any]] = {}
@@ -99,6 +102,32 @@ def openapi() -> dict[str, Any]:
     }
 
 
+def _form(fields: dict[str, Any]) -> dict[str, Any]:
+    """A form: files, and the fields beside them. A field is text, and one that is empty counts as missing."""
+    file = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
+    files = {
+        "type": "array",
+        "items": file,
+        "minItems": 1,
+        "description": "Files in any format that is read; each is a document.",
+    }
+    properties = {name: _without_null(facts) for name, facts in fields["properties"].items()}
+    return {
+        "title": FORM,
+        "description": "Files, and what is known of them.",
+        "type": "object",
+        "properties": {uploads.FILE: files, **properties},
+        "required": [uploads.FILE],
+        "additionalProperties": False,
+    }
+
+
+def _without_null(facts: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in facts.items() if name not in ("anyOf", "default")}
+    choices = [choice for choice in facts.get("anyOf", ()) if choice.get("type") != "null"]
+    return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})
+
+
 def _operation(operation: Operation, by_type: dict[int, Any], components: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -112,9 +141,13 @@ def _operation(operation: Operation, by_type: dict[int, Any], components: dict[s
         parameters += _parameters(components[operation.query.__name__])
     if parameters:
         described["parameters"] = parameters
+    content = {}
     if operation.body is not None:
-        schema = by_type[id(operation.body)]
-        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        content["application/json"] = {"schema": by_type[id(operation.body)]}
+    if operation.form:
+        content[uploads.MEDIA_TYPE] = {"schema": {"$ref": REF.format(name=FORM)}}
+    if content:
+        described["requestBody"] = {"required": True, "content": content}
     shapes = [by_type[id(answer)] for answer in operation.answers] or [{"type": "string"}]
     schema = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
     answer = {"description": "The answer.", "content": {operation.media_type: {"schema": schema}}}
@@ -147,7 +180,11 @@ def problem_codes(operation: Operation) -> Iterable[str]:
     if operation.query is not None:
         yield from ("bad_parameter", "missing_field")
     if operation.body is not None:
-        yield from ("bad_json", "slow_body", "too_large", "wrong_media_type", "bad_field", "missing_field")
+        yield "bad_json"
+    if operation.form:
+        yield "bad_multipart"
+    if operation.body is not None or operation.form:
+        yield from ("slow_body", "too_large", "wrong_media_type", "bad_field", "missing_field")
     yield from operation.problems
 
 

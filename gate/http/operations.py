@@ -16,6 +16,7 @@ from gate.http.catalogue_messages import (
 )
 from gate.http.compare_messages import CompareRequest, ComparisonReport
 from gate.http.document_messages import DocumentReport, DocumentVerdicts, SimilarDocuments
+from gate.http.file_messages import FileTexts
 from gate.http.messages import (
     CheckInBody,
     CheckInResults,
@@ -53,6 +54,7 @@ class Operation:
     scope: Scope | None = "read"  # None: without a token
     query: Any = None
     body: Any = None
+    form: bool = False  # takes files in a form, in the place of its body
     answers: tuple[Any, ...] = ()  # one of these; empty: not JSON
     problems: tuple[str, ...] = ()  # beside those that any request of its kind may get
     media_type: str = "application/json"
@@ -70,8 +72,10 @@ OPERATIONS: tuple[Operation, ...] = (
         description="One document gets its verdict. A list gets a list of results in its order; one that cannot be "
         "judged gets a problem there, and the others their verdicts. The documents of a list are judged in its order, "
         "and compared with each other too. The same document and content sent again get the same verdict, so a request "
-        "without an answer is sent again.",
+        "without an answer is sent again. A form with files does the same with what is in them; a file without text "
+        "is compared by its bytes, and the verdict says why.",
         body=CheckInBody,
+        form=True,
         answers=(VerdictEvent, CheckInResults),
         problems=JUDGING,
     ),
@@ -82,8 +86,19 @@ OPERATIONS: tuple[Operation, ...] = (
         tag="Judge",
         summary="Judge documents against the index, each by itself, and leave no trace.",
         body=CheckInBody,
+        form=True,
         answers=(VerdictEvent, CheckInResults),
         problems=JUDGING,
+    ),
+    Operation(
+        name="texts",
+        method="POST",
+        path="/v1/texts",
+        tag="Look",
+        summary="Read the texts of files.",
+        description="To compare them, or to find what is like them. Nothing is kept.",
+        form=True,
+        answers=(FileTexts,),
     ),
     Operation(
         name="compare",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from prometheus_client.exposition import choose_encoder
@@ -11,6 +12,7 @@ from gate.http.calls import Call, ServiceParts, Text
 from gate.http.catalogue_views import CatalogueViews
 from gate.http.comparing import Comparing
 from gate.http.document_views import DocumentViews
+from gate.http.file_views import FileViews
 from gate.http.index_views import IndexViews
 from gate.http.judging import Judging
 from gate.http.looking import Looking
@@ -34,6 +36,7 @@ class Service:
             Comparing(parts),
             DocumentViews(parts),
             CatalogueViews(parts),
+            FileViews(parts),
             self._index,
             ActivityViews(parts, self._index),
             Operating(parts),
@@ -55,6 +58,7 @@ class Service:
         await self._index.close()
         await self.parts.catalogue.close()
         self.parts.threads.shutdown(wait=False)
+        await asyncio.to_thread(self.parts.files.close)
 
 
 class Operating:

@@ -21,6 +21,7 @@ class ServiceSettings:
     max_body_bytes: int = 32 * 2**20  # a check-in of 5 million characters fits, however JSON escapes them
     max_documents: int = 1000  # of one request: its answer comes at once, and batches of others wait behind it
     max_compare_chars: int = 1_000_000  # of the texts that one request compares: passages take a second for so many
+    extract_processes: int = 2  # that read uploaded files; one takes some 60 MB while there is work for it
     max_requests: int = 512  # in progress
     max_client_requests: int = 256  # in progress of one token, or of one address where there is none
     max_pending_bytes: int = 256 * 2**20  # of the bodies of all requests in progress

@@ -10,13 +10,14 @@ from gate.http.activity_views import ActivityViews
 from gate.http.catalogue_views import CatalogueViews
 from gate.http.comparing import Comparing
 from gate.http.document_views import DocumentViews
+from gate.http.file_views import FileViews
 from gate.http.index_views import IndexViews
 from gate.http.judging import Judging
 from gate.http.looking import Looking
 from gate.http.operations import OPERATIONS, Operation
 from gate.http.service import Operating
 
-HOMES = (Judging, Looking, Comparing, DocumentViews, CatalogueViews, IndexViews, ActivityViews, Operating)
+HOMES = (Judging, Looking, Comparing, DocumentViews, CatalogueViews, FileViews, IndexViews, ActivityViews, Operating)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
@@ -37,4 +38,4 @@ def test_an_operation_without_a_token_tells_nothing_about_documents() -> None:
 
 
 def test_only_a_post_has_a_body() -> None:
-    assert {one.name for one in OPERATIONS if (one.body is not None) != (one.method == "POST")} == set()
+    assert {one.name for one in OPERATIONS if (one.body is not None or one.form) != (one.method == "POST")} == set()
