@@ -28,7 +28,7 @@ from gate.http.activity import Activity
 from gate.http.app import ServiceApp
 from gate.http.calls import ServiceParts
 from gate.http.catalogue_scan import LiveCatalogue
-from gate.http.file_documents import FileReader
+from gate.http.file_documents import UploadReader
 from gate.http.server import bind, serving
 from gate.http.service import Service
 from gate.http.service_metrics import ServiceMetrics
@@ -131,7 +131,7 @@ async def service_in_process(
                 most=service_settings.catalogue_documents,
                 is_shared=settings.index != MEMORY,
             ),
-            files=FileReader(
+            files=UploadReader(
                 settings.extract,
                 processes=service_settings.extract_processes,
                 max_chars=service_settings.max_body_bytes,

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from gate.core.profile import Profile
 from gate.http.activity import Activity
 from gate.http.catalogue_scan import LiveCatalogue
-from gate.http.file_documents import FileReader
+from gate.http.file_documents import UploadReader
 from gate.http.problems import RequestError
 from gate.http.served_gate import ServedGate
 from gate.http.settings import ServiceSettings
@@ -37,7 +37,7 @@ class ServiceParts:
     metrics: WorkerMetrics
     activity: Activity
     catalogue: LiveCatalogue
-    files: FileReader
+    files: UploadReader
     process: str  # names this process among those that were and will be
     processes: int = 1
     demo: bool = False

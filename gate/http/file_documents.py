@@ -33,7 +33,7 @@ class ReadFile(NamedTuple):
     sha256: str | None
 
 
-class FileReader:
+class UploadReader:
     """Reads uploaded files in as many processes as are set; one is started when it is first needed."""
 
     def __init__(self, limits: ExtractLimits, *, processes: int, max_chars: int) -> None:
