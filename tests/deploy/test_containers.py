@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,12 @@ INSTRUCTIONS = {
 
 def test_every_instruction_of_the_dockerfile_is_known() -> None:
     assert {name for name, _ in dockerfile()} <= INSTRUCTIONS
+
+
+def test_the_linter_of_dockerfiles_has_nothing_to_say() -> None:
+    lint = Path(sys.executable).parent / "hadolint"
+    result = subprocess.run([lint, DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_the_image_has_a_build_stage_and_copies_only_the_environment_from_it() -> None:
@@ -127,6 +134,18 @@ def test_the_gate_reaches_redis_and_kafka_by_their_service_names(empty_folder: P
     settings, _ = load_settings({}, gate_environment("gate"), None)
     assert settings.index == "redis://redis:6379/0"
     assert "INSIDE://kafka:9092" in SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+
+
+def test_the_gate_has_the_password_of_redis() -> None:
+    redis = SERVICES["redis"]
+    assert SERVICES["gate"]["environment"]["GATE_REDIS_PASSWORD"] == redis["environment"]["REDISCLI_AUTH"]
+    assert '--requirepass "$$REDISCLI_AUTH"' in redis["command"]
+
+
+@pytest.mark.parametrize("service", sorted(SERVICES.keys() - {"topics"}))
+def test_every_service_that_stays_has_a_health_check(service: str) -> None:
+    definition = SERVICES[service]
+    assert definition.get("healthcheck") or definition["image"] == "checkin-gate"  # that of the image
 
 
 def test_compose_waits_for_the_drain_before_it_kills_the_gate(empty_folder: Path) -> None:
