@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 INDEX = "index.html"
@@ -30,11 +32,18 @@ class PageFile(NamedTuple):
 def read_page() -> dict[str, PageFile]:
     """The files of the page by the path that they are served at."""
     pages = {}
-    for file in files(__package__).joinpath("page").iterdir():
-        dot = file.name.rfind(".")
-        media_type = MEDIA_TYPES.get(file.name[dot:])
-        if media_type is not None and file.is_file():
+    for name, file in _files_below(files(__package__).joinpath("page")):
+        media_type = MEDIA_TYPES.get(name[name.rfind(".") :])
+        if media_type is not None:
             body = file.read_bytes()
-            path = "/" if file.name == INDEX else f"{FOLDER}{file.name}"
+            path = "/" if name == INDEX else f"{FOLDER}{name}"
             pages[path] = PageFile(body, media_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
     return pages
+
+
+def _files_below(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _files_below(entry, f"{prefix}{entry.name}/")
+        else:
+            yield prefix + entry.name, entry

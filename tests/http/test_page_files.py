@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -17,10 +16,14 @@ from tests.http.service_harness import problem, running_service
 ROOT = Path(__file__).parent.parent.parent
 
 
+PAGE = ROOT / "gate" / "http" / "page"
+NAMES = sorted(path.relative_to(PAGE).as_posix() for path in PAGE.rglob("*") if path.is_file())
+
+
 def test_every_file_of_the_folder_is_served_and_has_a_media_type() -> None:
-    names = [file.name for file in files("gate.http").joinpath("page").iterdir()]
-    assert {Path(name).suffix for name in names} <= MEDIA_TYPES.keys()
-    assert read_page().keys() == {"/" if name == "index.html" else FOLDER + name for name in names}
+    assert {Path(name).suffix for name in NAMES} <= MEDIA_TYPES.keys()
+    assert read_page().keys() == {"/" if name == "index.html" else FOLDER + name for name in NAMES}
+    assert "/page/views/find.js" in read_page()
 
 
 async def test_the_page_needs_no_token_and_the_browser_asks_again_only_whether_it_changed(tmp_path: Path) -> None:
@@ -53,4 +56,4 @@ def test_the_wheel_has_the_page(tmp_path: Path) -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     [wheel] = tmp_path.glob("*.whl")
     packed = {name.removeprefix("gate/http/page/") for name in ZipFile(wheel).namelist()}
-    assert packed >= {file.name for file in files("gate.http").joinpath("page").iterdir()}
+    assert packed >= set(NAMES)

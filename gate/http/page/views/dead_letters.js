@@ -1,0 +1,2 @@
+export const title = "Dead letters";
+export function show() {}
