@@ -32,10 +32,10 @@ function chosen(side, { id, text, print }, clear) {
   return h(
     "section",
     { class: `card side ${side}`, "aria-label": `${NAMES[side]} side` },
-    h("h2", {}, NAMES[side]),
-    h("p", { class: print ? "side-what mono" : "side-what" }, what),
-    h("p", { class: "soft" }, note),
-    h("button", { type: "button", class: "button", "aria-label": `Change the ${side} side`, onclick: clear }, "Change"),
+    h("div", { class: "side-row" },
+      h("div", {}, h("h2", {}, NAMES[side]), h("p", { class: print ? "side-what mono" : "side-what" }, what), h("p", { class: "soft note" }, note)),
+      h("button", { type: "button", class: "button", "aria-label": `Change the ${side} side`, onclick: clear }, "Change"),
+    ),
   );
 }
 

@@ -4,6 +4,7 @@ import { api } from "../api.js";
 import { announce, fill, freshId, h } from "../dom.js";
 import { counted, percent } from "../format.js";
 import { documentField } from "../parts/combobox.js";
+import { familyHref } from "../parts/document_name.js";
 import { fileDrop } from "../parts/file_drop.js";
 import { heading } from "../parts/heading.js";
 import { byBits, profileInForce } from "../parts/in_force.js";
@@ -103,9 +104,10 @@ function search(view, results, query) {
     async () => {
       const profile = await profileInForce(signal);
       const rule = query.fingerprint ? byBits(profile) : profile;
-      return { rule, found: await askFor(query, text, rule, signal) };
+      const [found, family] = await Promise.all([askFor(query, text, rule, signal), familyOf(query, profile, signal)]);
+      return { rule, found, family };
     },
-    ({ rule, found }) => shownResults(view, query, text, rule, found),
+    ({ rule, found, family }) => shownResults(view, query, text, rule, found, family),
     { label: "Looking \u2026" },
   );
 }
@@ -118,10 +120,26 @@ function askFor(query, text, { floor }, signal) {
   return api.similarToDocument(query.id, how, signal);
 }
 
-function shownResults(view, query, text, rule, found) {
+/* A profile may keep originals only in its index: copies of them are not looked up, but are known in their family. */
+async function familyOf(query, profile, signal) {
+  if (!query.id || profile.parameters.index !== "originals") return null;
+  return api.group(query.id, { limit: 1 }, signal);
+}
+
+function familyNote(query, family) {
+  if (!family || family.total < 2) return null;
+  return h("p", { class: "note soft" }, `The index of this profile holds originals only. ${counted(family.total - 1, "other document")} in the family of this one: `, h("a", { href: familyHref(query.id) }, "show the family"), ".");
+}
+
+function shownResults(view, query, text, rule, found, family) {
   const what = text ? (text.name ?? "the text") : query.fingerprint ? `fingerprint ${query.fingerprint}` : query.id;
   if (found.matches.length === 0) {
-    return notice({ title: `Nothing is like ${what}`, text: `The index brings together nothing with it at ${percent(rule.floor)} or more.` });
+    const members = family ? family.total - 1 : 0;
+    return notice({
+      title: members ? `No other original is like ${what}` : `Nothing is like ${what}`,
+      text: members ? `The index of this profile holds originals only. ${counted(members, "other document")} in the family of this one.` : `The index brings together nothing with it at ${percent(rule.floor)} or more.`,
+      actions: members ? [h("a", { class: "button", href: familyHref(query.id) }, "Show the family")] : [],
+    });
   }
   const share = (row) => row[rule.measure] ?? row.bit_agreement ?? 0;
   const start = Math.max(rule.floor, Math.min(1, Number(query.t) || rule.threshold));
@@ -151,6 +169,7 @@ function shownResults(view, query, text, rule, found) {
   return [
     h("section", { class: "card" }, slider.element),
     h("section", { class: "card flush" }, summary, list.element, none),
+    familyNote(query, family),
     found.matches.length === MOST && h("p", { class: "soft note" }, `Only the ${MOST} most alike are listed.`),
   ];
 }
