@@ -49,8 +49,10 @@ function show({ focus = true } = {}) {
   shownHash = location.hash;
   const { row, params } = route();
   for (const link of nav.querySelectorAll("a")) {
-    if (row && link.dataset.path === row.path) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (row && link.dataset.path === row.path) {
+      link.setAttribute("aria-current", "page");
+      nav.scrollLeft = link.offsetLeft - nav.offsetLeft - 48; // where the links lie in a row
+    } else link.removeAttribute("aria-current");
   }
   const title = row ? row.view.title : "No such view";
   document.title = `${title} \u00b7 Check-in gate`;

@@ -76,11 +76,10 @@ function members(family, id) {
     columns: [
       { title: "Document", head: true, wide: true, cell: (member) => [documentName(member, isOriginal(member) ? findHref(original) : compareHref(original, member.document_id)), isOriginal(member) && h("span", { class: "tag" }, "original"), !isOriginal(member) && member.document_id === id && h("span", { class: "tag" }, "asked for")] },
       { title: "Verdict", cell: (member) => badge(member.relation) },
-      { title: "Resemblance", number: true, cell: (member) => (isOriginal(member) ? "\u2013" : h("span", { class: "share" }, bar(member.resemblance), percent(member.resemblance))) },
-      { title: "Bit agreement", number: true, cell: (member) => (isOriginal(member) ? "\u2013" : percent(member.bit_agreement)) },
+      { title: "Resemblance", number: true, cell: (member) => (isOriginal(member) ? "\u2013" : h("span", { class: "share" }, bar(member.resemblance), h("b", {}, percent(member.resemblance)))) },
       { title: "Distance", number: true, cell: (member) => (isOriginal(member) ? "\u2013" : count(member.distance)) },
       { title: "Fingerprint", mono: true, cell: (member) => member.fingerprint ?? "\u2013" },
-      { title: "Checked in", cell: (member) => h("time", { datetime: member.checked_in_at, class: "nowrap" }, moment(member.checked_in_at)) },
+      { title: "Checked in", cell: (member) => h("time", { datetime: member.checked_in_at }, moment(member.checked_in_at)) },
       { title: "Why", unseen: true, cell: (member) => member.reasons.length > 0 && opener("Why this verdict", `on ${plain(member.document_id)}`, () => reasonList(member.reasons)) },
     ],
   }).element;

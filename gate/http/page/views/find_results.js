@@ -9,7 +9,7 @@ import { table } from "../parts/table.js";
 
 export function resultTable(found, { query, rule, share }) {
   const href = (row) => `#/compare?${new URLSearchParams({ ...left(query), right: row.document_id })}`;
-  const measured = { key: share, cell: (row) => h("span", { class: "share" }, bar(share(row)), percent(share(row))) };
+  const measured = { key: share, cell: (row) => h("span", { class: "share" }, bar(share(row)), h("b", {}, percent(share(row)))) };
   return table({
     caption: "Similar documents",
     rows: found.matches,

@@ -63,7 +63,7 @@ function makeParts() {
   const verdicts = timeChart({ label: "Verdicts by relation over time", unit: short });
   const latency = timeChart({ label: "Latency of verdicts over time", lines: true, unit: duration });
   const families = h("div");
-  const index = h("div");
+  const index = h("div", { class: "index" });
   const outages = h("div");
   const unready = h("div");
   return {
@@ -130,7 +130,7 @@ function indexOf({ index_counts: counts, index_age_seconds: age }) {
     h(
       "dl",
       { class: "facts" },
-      total > 0 && fact("bytes", bytes(total)),
+      total > 0 && fact("size", bytes(total)),
       numbers.map(([name, value]) => fact(words(name), count(value))),
       sizes.map(([name, value], place) => fact([h("i", { class: `dot part-${Math.min(place, 5)}`, "aria-hidden": "true" }), words(name.slice(6))], bytes(value))),
     ),

@@ -38,7 +38,7 @@ function shownPairs(sample, rule) {
     columns: [
       { title: "Document", head: true, wide: true, cell: (pair) => documentName({ document_id: pair.left, title: pair.left_title }, compareHref(pair.left, pair.right)) },
       { title: "Like", wide: true, cell: (pair) => documentName({ document_id: pair.right, title: pair.right_title }) },
-      { title: rule.label, number: true, cell: (pair) => h("span", { class: "share" }, bar(share(pair)), percent(share(pair))) },
+      { title: rule.label, number: true, cell: (pair) => h("span", { class: "share" }, bar(share(pair)), h("b", {}, percent(share(pair)))) },
       { title: "Distance", number: true, cell: (pair) => count(pair.distance) },
       { title: "Relation", cell: (pair) => badge(pair.relation) },
     ],

@@ -1,0 +1,52 @@
+"""A service with documents, and its page in a real browser. The tests of a module share both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from gate.demo import corpus
+from tests.http.page.views import HOSTILE_ID, HOSTILE_TITLE, Site
+from tests.http.service_harness import running_service
+
+COPIES = 6  # of one report, each with another number of words changed
+
+
+def report(number: int, words: int = 60) -> str:
+    return " ".join(f"word{number}x{place}" for place in range(words))
+
+
+def documents() -> list[dict[str, str]]:
+    """Reports, copies of the first of them, and a document whose id and title try to be more than text."""
+    reports = [
+        {"document_id": f"reports/{number}", "title": f"Report number {number}", "source": "board"}
+        for number in range(4)
+    ]
+    for number, row in enumerate(reports):
+        row["text"] = report(number)
+    words = report(0).split()
+    copies = [
+        {
+            "document_id": f"copies/{number}",
+            "title": f"Copy with {number} changes",
+            "source": "inbox",
+            "uri": f"file:///srv/copies/{number}.pdf",
+            "text": " ".join(["changed"] * number + words[number:]),
+        }
+        for number in range(COPIES)
+    ]
+    hostile = {"document_id": HOSTILE_ID, "title": HOSTILE_TITLE, "source": "<b>bold</b>", "text": report(99)}
+    copy = {"document_id": "hostile-copy", "title": "Like the hostile one", "text": report(99)}
+    return [*reports, *copies, hostile, copy]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(browser: Browser) -> AsyncIterator[Site]:
+    """A service in memory: the documents of the demonstration, which nobody watched come, and those of `documents`."""
+    first = [planted.document for planted in corpus()]
+    async with running_service(first=first) as service:
+        answer = await service.client.post("/v1/check-ins", json=documents())
+        assert answer.status_code == 200, answer.text
+        yield Site(browser, service)
