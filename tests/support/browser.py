@@ -67,9 +67,12 @@ async def open_page(browser: Browser, *, size: tuple[int, int] = WIDE, **options
         raise AssertionError(f"errors in the page: {problems.messages}")
 
 
-async def accessibility_violations(page: Page, *, without: Sequence[str] = ()) -> list[str]:
-    """What axe-core finds wrong with a page: its rules, with the elements. `without` leaves rules out."""
-    options = {"rules": {rule: {"enabled": False} for rule in without}}
+async def accessibility_violations(page: Page, *, without: Sequence[str] = (), only: Sequence[str] = ()) -> list[str]:
+    """What axe-core finds wrong with a page: its rules, with the elements. `without` leaves rules out, `only` the
+    others."""
+    options: dict[str, Any] = {"rules": {rule: {"enabled": False} for rule in without}, "resultTypes": ["violations"]}
+    if only:
+        options["runOnly"] = [*only]
     found = await Axe().run(page, options=options)
     return [
         f"{violation['id']}: {violation['help']} ({', '.join(str(node['target']) for node in violation['nodes'])})"

@@ -139,6 +139,9 @@ fill(
   nav,
   VIEWS.map((row) => h("a", { href: `#${row.path}`, "data-path": row.path }, icon(row.icon), h("span", {}, row.view.title))),
 );
+nav.addEventListener("click", (event) => {
+  if (event.target.closest("a")?.hash === location.hash) show(); // the address stays, so nothing else shows it anew
+});
 document.getElementById("skip").addEventListener("click", () => main.focus());
 window.addEventListener("hashchange", () => {
   if (location.hash !== shownHash) show();

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from gate.demo import corpus
 from tests.http.page.views import HOSTILE_ID, HOSTILE_TITLE, Site
 from tests.http.service_harness import running_service
 
+expect.set_options(timeout=20_000)  # a machine that does other things too; what is there is seen at once
 COPIES = 6  # of one report, each with another number of words changed
 
 
@@ -21,7 +22,12 @@ def report(number: int, words: int = 60) -> str:
 def documents() -> list[dict[str, str]]:
     """Reports, copies of the first of them, and a document whose id and title try to be more than text."""
     reports = [
-        {"document_id": f"reports/{number}", "title": f"Report number {number}", "source": "board"}
+        {
+            "document_id": f"reports/{number}",
+            "title": f"Report number {number}",
+            "source": "board",
+            "uri": f"file:///srv/reports/{number}.pdf",
+        }
         for number in range(4)
     ]
     for number, row in enumerate(reports):
@@ -32,7 +38,6 @@ def documents() -> list[dict[str, str]]:
             "document_id": f"copies/{number}",
             "title": f"Copy with {number} changes",
             "source": "inbox",
-            "uri": f"file:///srv/copies/{number}.pdf",
             "text": " ".join(["changed"] * number + words[number:]),
         }
         for number in range(COPIES)

@@ -11,13 +11,15 @@ from tests.http.page.views import Site, settled
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 LEFT = "Before it. " + LIGHTHOUSE + "\n\n" + BREAD
-RIGHT = LIGHTHOUSE.replace("three summers", "four hard winters") + "\n\n" + ("An inserted part. " * 120) + "\n\n" + BREAD
+RIGHT = (
+    LIGHTHOUSE.replace("three summers", "four hard winters") + "\n\n" + ("An inserted part. " * 120) + "\n\n" + BREAD
+)
 
 
 async def give_texts(page: Page, left: str, right: str) -> None:
     for side, text in (("Left", left), ("Right", right)):
         part = page.get_by_role("region", name=f"{side} side")
-        await part.get_by_text("Text", exact=True).click()
+        await part.get_by_role("radio", name="Text").check()
         await part.get_by_role("textbox", name=f"{side} text").fill(text)
         await part.get_by_role("button", name="Take").click()
     await expect(page.get_by_role("heading", name="Measures")).to_be_visible()

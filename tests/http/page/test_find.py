@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import FilePayload, Page, expect
 
 from tests.http.page.conftest import report
 from tests.http.page.views import Site, settled, table_rows
@@ -47,21 +47,30 @@ async def test_suggestions_close_with_escape_and_begin_with_the_id(site: Site) -
 
 
 async def test_the_table_has_what_people_recognise_a_document_by(site: Site) -> None:
-    async with site.at("/find", query={"id": "reports/0"}) as page:
+    async with site.at("/find", query={"id": "copies/0"}) as page:
         heads = await page.get_by_role("columnheader").all_inner_texts()
-        names = ["Document", "Similarity", "Relation", "Resemblance", "Bit agreement", "Distance", "Fingerprint", "Path"]
+        names = [
+            "Document",
+            "Similarity",
+            "Relation",
+            "Resemblance",
+            "Bit agreement",
+            "Distance",
+            "Fingerprint",
+            "Path",
+        ]
         assert heads == names
-        row = page.get_by_role("row").filter(has_text="Copy with 0 changes")
-        await expect(row).to_contain_text("copies/0")
+        row = page.get_by_role("row").filter(has_text="Report number 0")
+        await expect(row).to_contain_text("reports/0")
         await expect(row).to_contain_text("exact")
         await expect(row).to_contain_text("100.0 %")
-        await expect(row).to_contain_text("file:///srv/copies/0.pdf")
+        await expect(row).to_contain_text("file:///srv/reports/0.pdf")
         await expect(row).to_contain_text(re.compile("[0-9a-f]{16}"))
 
 
 async def test_a_pasted_text_is_looked_for_and_compared(site: Site) -> None:
     async with site.at("/find") as page:
-        await page.get_by_text("Text", exact=True).click()
+        await page.get_by_role("radio", name="Text").check()
         await page.get_by_role("textbox", name="Text").fill(report(2) + " and some words more")
         await page.get_by_role("button", name="Find similar").click()
         assert await table_rows_when_there(page) == ["Report number 2"]
@@ -73,7 +82,7 @@ async def test_a_pasted_text_is_looked_for_and_compared(site: Site) -> None:
 
 async def test_a_dropped_file_is_looked_for(site: Site) -> None:
     async with site.at("/find") as page:
-        await page.get_by_text("File", exact=True).click()
+        await page.get_by_role("radio", name="File").check()
         await drop(page, report(1), "report.txt")
         assert await table_rows_when_there(page) == ["Report number 1"]
         await expect(page.locator(".summary")).to_contain_text("like report.txt")
@@ -81,9 +90,9 @@ async def test_a_dropped_file_is_looked_for(site: Site) -> None:
 
 async def test_a_chosen_file_is_looked_for(site: Site) -> None:
     async with site.at("/find") as page:
-        await page.get_by_text("File", exact=True).click()
-        file = {"name": "r.txt", "mimeType": "text/plain", "buffer": report(3).encode()}
-        await page.locator("input[type=file]").set_input_files(files=[file])  # type: ignore[list-item]
+        await page.get_by_role("radio", name="File").check()
+        file = FilePayload(name="r.txt", mimeType="text/plain", buffer=report(3).encode())
+        await page.locator("input[type=file]").set_input_files(files=[file])
         assert await table_rows_when_there(page) == ["Report number 3"]
 
 
@@ -91,7 +100,7 @@ async def test_a_fingerprint_is_looked_for_and_a_wrong_one_is_refused(site: Site
     found = (await site.service.client.get("/v1/documents/reports%2F1")).json()
     fingerprint = found["contents"][0]["verdict"]["fingerprint"]
     async with site.at("/find") as page:
-        await page.get_by_text("Fingerprint", exact=True).click()
+        await page.get_by_role("radio", name="Fingerprint").check()
         field = page.get_by_role("textbox", name="Fingerprint")
         await field.fill("12")
         await field.press("Enter")
@@ -102,11 +111,10 @@ async def test_a_fingerprint_is_looked_for_and_a_wrong_one_is_refused(site: Site
 
 
 async def test_the_slider_filters_at_once_and_without_asking_the_service(site: Site) -> None:
-    async with site.at("/find", query={"id": "hostile-copy"}) as page:
-        await site.open(page, "/find", {"id": "copies/5"})
+    async with site.at("/find", query={"id": "copies/5"}) as page:
         slider = page.get_by_role("slider", name="Resemblance of at least")
         asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
         assert await table_rows(page, RESULTS) == ["Report number 0"]
         share = await page.locator("tbody .share").inner_text()
         await slider.focus()
@@ -141,7 +149,7 @@ async def test_copies_of_an_original_are_shown_in_its_family(site: Site) -> None
 
 async def test_a_text_that_is_like_nothing_says_so(site: Site) -> None:
     async with site.at("/find") as page:
-        await page.get_by_text("Text", exact=True).click()
+        await page.get_by_role("radio", name="Text").check()
         await page.get_by_role("textbox", name="Text").fill("nothing in the world resembles what is written here today")
         await page.get_by_role("button", name="Find similar").click()
         await expect(page.get_by_text("Nothing is like the text")).to_be_visible()

@@ -42,6 +42,7 @@ async def test_the_values_of_a_chart_are_read_with_the_arrow_keys(site: Site) ->
     async with site.at(query={"minutes": "5"}) as page:
         chart = page.get_by_role("img", name="Verdicts by relation over time")
         await chart.focus()
+        said = ""
         for _ in range(30):
             await page.keyboard.press("ArrowLeft")
             said = await page.locator(".chart-box [aria-live]").first.inner_text()
@@ -53,7 +54,7 @@ async def test_the_values_of_a_chart_are_read_with_the_arrow_keys(site: Site) ->
 
 async def test_another_time_is_chosen_and_kept_in_the_address(site: Site) -> None:
     async with site.at() as page:
-        await page.get_by_text("60 min").click()
+        await page.get_by_role("radio", name="60 min").check()
         await expect(page).to_have_url(re.compile("minutes=60"))
         await expect(page.locator(figure(page, "Check-ins per second") + " small")).to_contain_text("in 60 min")
 

@@ -10,7 +10,8 @@ import pytest
 PAGE = Path(__file__).parents[3] / "gate" / "http" / "page"
 SCRIPTS = sorted(PAGE.rglob("*.js"))
 UNSAFE = re.compile(
-    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\(|new Function|setTimeout\(\s*[\"'`]"
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc|"
+    r"\beval\(|new Function|setTimeout\(\s*[\"'`]"
 )
 
 

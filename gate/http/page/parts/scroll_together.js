@@ -47,23 +47,38 @@ export function scrollTogether(panes, passages, signal) {
     return from[1 - side] + share * (to[1 - side] - from[1 - side]) - other.clientHeight * HEIGHT_SHARE;
   }
 
+  const differences = differencesOf(passages, anchored);
   let current = null;
   return (step) => {
-    const own = panes.flatMap((pane) => [...pane.querySelectorAll(".own")].map((element) => ({ pane, element, at: middleOf(pane, element) })));
-    if (own.length === 0) return;
-    own.sort((a, b) => a.at - b.at);
-    const place = own.findIndex(({ element }) => element === current);
-    const next = own[(place < 0 ? (step > 0 ? 0 : own.length - 1) : place + step + own.length) % own.length];
-    own[place]?.element.classList.remove("current");
-    current = next.element;
-    current.classList.add("current");
-    next.pane.scrollTop = next.element.offsetTop - next.pane.clientHeight * HEIGHT_SHARE;
+    if (differences.length === 0) return;
+    if (current !== null) elementOf(current).classList.remove("current");
+    current = current === null ? (step > 0 ? 0 : differences.length - 1) : (current + step + differences.length) % differences.length;
+    const element = elementOf(current);
+    const pane = panes[differences[current][0]];
+    element.classList.add("current");
+    pane.scrollTop = element.offsetTop - pane.clientHeight * HEIGHT_SHARE;
   };
+
+  function elementOf(place) {
+    const [side, passage] = differences[place];
+    return panes[side].children[passage];
+  }
 }
 
 const top = (pane, place) => pane.children[place].offsetTop;
-/* Where a passage is, as a share of its text: passages of both sides are gone through together. */
-const middleOf = (pane, element) => element.offsetTop / Math.max(1, pane.scrollHeight);
+
+/* Passages of one side only, as [side, place], in the order in which one reads both texts. */
+export function differencesOf(passages, anchors) {
+  const found = [];
+  let from = [0, 0];
+  for (const to of [...anchors, passages.map((side) => side.length)]) {
+    for (const side of [0, 1]) {
+      for (let place = from[side]; place < to[side]; place += 1) if (!passages[side][place].shared) found.push([side, place]);
+    }
+    from = to;
+  }
+  return found;
+}
 
 /* Pairs of places with equal shared passages, rising on both sides. */
 export function anchorsOf(left, right) {

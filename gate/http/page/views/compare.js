@@ -6,7 +6,7 @@ import { fill, h } from "../dom.js";
 import { counted, count, NONE, percent } from "../format.js";
 import { bar } from "../parts/bar.js";
 import { bits } from "../parts/bits.js";
-import { documentName, familyHref, plain } from "../parts/document_name.js";
+import { familyHref, plain } from "../parts/document_name.js";
 import { heading } from "../parts/heading.js";
 import { badge } from "../parts/relation.js";
 import { load, notice } from "../parts/states.js";

@@ -6,7 +6,6 @@ import { bytes, count, counted, duration, moment, NONE, percent, rate, short, wo
 import { timeChart } from "../parts/chart.js";
 import { heading } from "../parts/heading.js";
 import { documentName, familyHref } from "../parts/document_name.js";
-import { RELATIONS } from "../parts/relation.js";
 import { segments } from "../parts/segments.js";
 import { failed, loading, notice, repeat, report } from "../parts/states.js";
 import { table } from "../parts/table.js";
