@@ -68,4 +68,14 @@ export const api = {
   similarToFingerprint: (query, signal) => ask("v1/similar", { query, signal }),
   similarToText: (body, signal) => ask("v1/similar", { method: "POST", body, signal }),
   compare: (body, signal) => ask("v1/compare", { method: "POST", body, signal }),
+  textOfFile,
 };
+
+/* The text of a file in a format that the service reads; a Problem where it gives none. */
+async function textOfFile(file, signal) {
+  const body = new FormData();
+  body.append("file", file, file.name);
+  const { files } = await ask("v1/texts", { method: "POST", body, signal });
+  if (files[0].problem) throw new Problem(files[0].problem);
+  return files[0].text;
+}

@@ -4,8 +4,8 @@ import { api, Problem } from "../api.js";
 import { h } from "../dom.js";
 import { icon } from "./icon.js";
 
-/* `onText(text, name)`, `onProblem(problem)`. */
-export function fileDrop({ label, session, signal, onText, onProblem }) {
+/* `onRead(text, name)`, `onProblem(problem)`. */
+export function fileDrop({ label, session, signal, onRead, onProblem }) {
   const input = h("input", { type: "file", class: "unseen", "aria-label": label });
   const element = h(
     "label",
@@ -18,7 +18,7 @@ export function fileDrop({ label, session, signal, onText, onProblem }) {
     element.classList.add("busy");
     try {
       const text = await textOf(file, session, signal);
-      if (!signal.aborted) onText(text, file.name);
+      if (!signal.aborted) onRead(text, file.name);
     } catch (error) {
       if (!signal.aborted) onProblem(error);
     } finally {

@@ -75,7 +75,7 @@ export function textForm({ session, signal }, side, take) {
       label: "Or drop a file",
       session,
       signal,
-      onText: (text, name) => take(supply(text, { name })),
+      onRead: (text, name) => take(supply(text, { name })),
       onProblem: (error) => fill(problem, notice({ kind: "error", title: error.title || "The file was not read", text: error.message })),
     }),
     problem,

@@ -65,7 +65,7 @@ const FORMS = {
       label: "Drop a file here, or choose one",
       session,
       signal,
-      onText: (text, name) => ask({ text: supply(text, { name }) }),
+      onRead: (text, name) => ask({ text: supply(text, { name }) }),
       onProblem: (problem) => fill(results, failed(problem)),
     });
   },
