@@ -122,12 +122,15 @@ kubernetes: .cache/kubernetes/.built
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(call apt,python3-venv)
 	$(PYTHON) -m venv .venv
 
-.venv/.runtime: pyproject.toml | .venv/bin/python
+# What pip compiles: an installation is made again when it changes.
+KERNEL := gate/core/native/kernel.c hatch_build.py
+
+.venv/.runtime: pyproject.toml $(KERNEL) | .venv/bin/python
 	$(PIP) --editable '.[files]'
 	touch $@
 
 # The versions that were tested, by their hashes; then the project, with a build backend that is among them.
-.venv/.dev: pyproject.toml requirements/dev.txt | .venv/bin/python
+.venv/.dev: pyproject.toml requirements/dev.txt $(KERNEL) | .venv/bin/python
 	$(PIP) --require-hashes --requirement requirements/dev.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	touch .venv/.runtime $@

@@ -26,6 +26,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from gate.core.native.loader import implementation
 from gate.errors import IndexLost
 from gate.logs import describe_error, get_logger
 from gate.model import Degraded, Verdict
@@ -209,9 +210,14 @@ class WorkerMetrics:
         )
 
         self._build = gauge(
-            "build_info", "Always 1; the labels name the versions that run.", "version", "python", mode="livemostrecent"
+            "build_info",
+            "Always 1; the labels name the versions that run, and what signs: the compiled kernel (c) or numpy.",
+            "version",
+            "python",
+            "kernel",
+            mode="livemostrecent",
         )
-        self._build.labels(installed_version(), platform.python_version()).set(1)
+        self._build.labels(installed_version(), platform.python_version(), implementation()).set(1)
         # A counter that is exported from the start shows its first increment in a rate.
         for reason in Degraded:
             self._degraded.labels(reason.value)

@@ -12,7 +12,10 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
+from gate.core.native import loader
+from gate.core.native.kernel import Kernel
 from tests.support.brokers import KafkaServer, TopicFactory, kafka_server
+from tests.support.compiled_kernel import current_kernel
 from tests.support.gate_on_kafka import GateFactory, GateOnKafka
 from tests.support.servers import MARKERS_VARIABLE, RedisCluster, RedisServer, redis_cluster, redis_server
 
@@ -64,8 +67,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(autouse=True)
 def no_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the GATE_ variables of a developer's shell: a test sees only the settings that it gives."""
-    for name in [name for name in os.environ if name.startswith("GATE_")]:
+    """Remove the GATE_ variables of a developer's shell: a test sees only the settings that it gives.
+
+    GATE_KERNEL stays. It changes no result, and says which implementation the whole run is for."""
+    for name in [name for name in os.environ if name.startswith("GATE_") and name != loader.VARIABLE]:
         monkeypatch.delenv(name)
 
 
@@ -75,6 +80,20 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     folder = tmp_path_factory.mktemp("empty")
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+    """The compiled kernel: the installed one if it is of this kernel.c, otherwise one that is compiled now."""
+    return current_kernel(tmp_path_factory.mktemp("kernel"))
+
+
+@pytest.fixture(scope="module", params=["c", "numpy"])
+def implementation(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run the tests of a module twice: on the compiled kernel, and on numpy."""
+    chosen = request.getfixturevalue("kernel") if request.param == "c" else None
+    with loader.using(chosen):
+        yield request.param
 
 
 @pytest.fixture(scope="session")

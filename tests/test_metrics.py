@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from gate.core.native.loader import implementation
 from gate.errors import REASONS, BadDocument
 from gate.index.redis.client import CircuitState, ClientObserver
 from gate.limits import Limits
@@ -164,7 +165,7 @@ def test_every_label_has_bounded_values() -> None:
             "dependency",
             "operation",
         },
-        "the settings": {"profile", "topic", "worker", "version", "python"},
+        "the settings": {"profile", "topic", "worker", "version", "python", "kernel"},
         "the topics": {"partition"},
         "SOURCES": {"source"},
     }
@@ -349,7 +350,7 @@ def test_every_metric_has_the_prefix_gate_and_a_help_text() -> None:
     names = [line.split()[2] for line in page.splitlines() if line.startswith("# HELP")]
     assert all(name.startswith("gate_") for name in names)
     assert all(len(line.split()) > 3 for line in page.splitlines() if line.startswith("# HELP"))
-    assert 'gate_build_info{python="' in page
+    assert f'gate_build_info{{kernel="{implementation()}",python="' in page
 
 
 def test_the_metrics_of_two_workers_share_nothing() -> None:

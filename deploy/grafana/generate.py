@@ -415,7 +415,11 @@ WORKERS = Dashboard(
                     [("gate_worker_resident_memory_bytes", "{{instance}} {{worker}}")],
                     "Resident memory.",
                 ),
-                Panel("Versions", "short", [("sum by (version, python) (gate_build_info)", "{{version}} {{python}}")]),
+                Panel(
+                    "Versions",
+                    "short",
+                    [("sum by (version, python, kernel) (gate_build_info)", "{{version}} {{python}} {{kernel}}")],
+                ),
             ],
         ),
         (

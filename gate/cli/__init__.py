@@ -12,6 +12,8 @@ import click
 from gate import __version__
 from gate.cli.groups import HELP_WIDTH, MainGroup
 
+_VERBOSE = "gate.verbose"
+
 COMMANDS = {
     "run": ("gate.cli.commands.events", "Judge a stream of events, from files or Kafka."),
     "serve": ("gate.cli.commands.service", "Serve the gate over HTTP."),
@@ -37,12 +39,34 @@ COMMANDS = {
 }
 
 
+def _remember(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    context.meta[_VERBOSE] = is_set
+
+
+def _show_version(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if not is_set:
+        return
+    click.echo(f"gate, version {__version__}")
+    if context.meta[_VERBOSE]:
+        from gate.cli.versions import describe_platform
+
+        click.echo(describe_platform())
+    context.exit()
+
+
 @click.group(
     cls=MainGroup,
     lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH},
 )
-@click.version_option(__version__, prog_name="gate")
+@click.option("-v", "verbose", is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_remember)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit; with -v also what it runs on.",
+)
 def main() -> None:
     """Is there something like this document already, what, how much alike, and which of the two was first?
 

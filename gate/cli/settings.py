@@ -23,6 +23,7 @@ from gate.core.method_parameters import (
     SketchN,
     WindowParameters,
 )
+from gate.core.native import loader
 from gate.core.plan import bands_for, replaced_share
 from gate.core.plan import plan as planned
 from gate.core.profile import Profile
@@ -131,6 +132,7 @@ def config(*, describe: bool, options: Options) -> None:
     if options.json:
         rows: dict[str, Any] = {name: {"value": one.value, "source": one.source} for name, one in origins.items()}
         rows["profile"]["parameters"] = parameters
+        rows["kernel"] = {"value": loader.implementation(), "source": loader.origin()}
         emit(rows)
         return
     out = tables.console()
@@ -142,6 +144,8 @@ def config(*, describe: bool, options: Options) -> None:
             Text(printable(one.source), style="dim" if one.source == "default" else "cyan"),
         )
     out.print(table)
+    tables.gap(out)
+    out.print(Text(f"Signing: {printable(loader.describe())}"))
     tables.gap(out)
     out.print(Text(f"Profile {settings.profile.ref}", style="bold"))
     table = tables.table(out, "parameter", "value")

@@ -23,6 +23,7 @@ from gate.config.profiles import find_profile
 from gate.config.service import SERVICE, SERVICE_FILES, effective_service_values, load_service_settings
 from gate.config.sources import Layer, Setting, convert_setting, quote, read_bytes, read_toml, suggest
 from gate.config.stream import KAFKA_FILES, STREAM, effective_stream_values, load_stream_settings
+from gate.core.native import loader
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.extract.limits import ExtractLimits
@@ -56,6 +57,9 @@ ARCHIVE = {f"archive.{field.name}": field for field in structs.fields(ArchiveLim
 TABLES = ("limits", "extract", "archive")
 KEYS = ("profile", *PATHS, *OWN, *REDIS, *STREAM, *SERVICE, *LIMITS, *EXTRACT, *ARCHIVE)
 FLAGS = {"kafka_brokers": "--kafka"}  # flags whose name is not that of the setting
+
+# Variables that are no settings: which file is read; what signs, decided once in a process and without a result.
+_NO_SETTINGS = ("GATE_CONFIG", loader.VARIABLE)
 
 # Kubernetes sets these in every container beside a Service called "gate", so they are not misspelled settings.
 _KUBERNETES = re.compile(r"GATE_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_.*)?)")
@@ -120,6 +124,7 @@ def load_settings(
     raw |= _file_layer(config_path, environ.get("GATE_CONFIG"), problems)
     raw |= _environment_layer(environ, problems)
     raw |= _flag_layer(flags, problems)
+    problems += loader.problems(environ.get(loader.VARIABLE, ""))
 
     paths = {key: _path(key, raw[key], problems) for key in PATHS if key in raw}
     limits = {
@@ -234,7 +239,7 @@ def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> dict[
     names = {variable_name(key): key for key in KEYS}
     raw = {}
     for variable, value in environ.items():
-        if not value or not variable.startswith("GATE_") or variable in ("GATE_CONFIG", *map(variable_name, SECRETS)):
+        if not value or not variable.startswith("GATE_") or variable in (*_NO_SETTINGS, *map(variable_name, SECRETS)):
             continue
         if variable in names:
             raw[names[variable]] = Setting(value, variable, Layer.ENVIRONMENT, Path())

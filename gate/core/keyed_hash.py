@@ -61,6 +61,11 @@ class Key:
     window_point: int
     sip: tuple[int, int]
 
+    def column(self) -> U64:
+        """As the compiled kernel wants it: the points, the inverse of that of windows, and the key of SipHash."""
+        inverse = pow(self.window_point, -1, PRIME) if self.window_point else 0
+        return np.array([self.token_point, self.window_point, inverse, *self.sip], np.uint64)
+
 
 @lru_cache(maxsize=16)
 def key_of(secret: bytes) -> Key | None:

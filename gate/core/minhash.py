@@ -27,6 +27,7 @@ from gate.core.bands import Probes
 from gate.core.length_codes import encode_lengths
 from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import Family, Hybrid, MinHash
+from gate.core.native import loader
 from gate.core.profile import Profile
 from gate.core.shingles import Features, representatives
 from gate.core.simhash import FINGERPRINT_BYTES
@@ -217,6 +218,9 @@ def signatures(
     features: Features, bins: int, family: Family = "one-permutation"
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """The signature of each document, (documents, bins), and how many distinct features each one has."""
+    kernel = loader.active()
+    if family == "one-permutation" and kernel is not None:
+        return kernel.signatures(features.hashes, features.starts, bins, _orders(bins))
     least = _by_bins(features, bins) if family == "one-permutation" else hash_families.minima(features, family, bins)
     signature = (fmix64(least.astype(np.uint64, copy=False)) >> np.uint64(56)).astype(np.uint8)
     signature[np.diff(features.starts) == 0] = 0
@@ -252,6 +256,12 @@ def _lenders(bins: int) -> NDArray[np.int64]:
     borrowers, lenders = np.arange(bins, dtype=np.uint64) << _HALF, np.arange(1, bins + 1, dtype=np.uint64)
     pairs: Hashes = np.add.outer(borrowers, lenders)
     return np.ascontiguousarray(np.argsort(fmix64(pairs), axis=1).T)
+
+
+@lru_cache(maxsize=8)
+def _orders(bins: int) -> NDArray[np.uint16]:
+    """Row b: the bins in the order in which bin b turns to them."""
+    return np.ascontiguousarray(_lenders(bins).T, np.uint16)
 
 
 def _densify(minima: Hashes, empty: NDArray[np.bool_], bins: int) -> None:

@@ -23,18 +23,17 @@ from numpy.typing import NDArray
 
 from gate.core import confusables, keyed_hash, token_filters
 from gate.core.keyed_hash import Key, key_of
+from gate.core.native import loader
 from gate.core.profile import Profile
 from gate.core.text import Texts
 from gate.core.tokenizers import (
     Hashes,
     Tokens,
     chained,
-    find_words,
     fmix64,
     lanes_of,
-    soundex_tokens,
+    token_hashes,
     utf8,
-    word_tokens,
 )
 
 _Q = 0x9E3779B97F4A7C13  # odd, so that no multiplication loses a bit; 3 mod 8, so that its powers do not soon repeat
@@ -76,13 +75,24 @@ def features(texts: Texts, profile: Profile, secret: bytes = b"") -> Features:
     """The features of each text under a profile, in the order of the text, repeated ones included."""
     key, texts = key_of(secret), filter_texts(texts, profile)
     if profile.tokenizer == "characters":
-        if key is not None:
-            return keyed_grams(texts.points, texts.starts, profile.gram, key)
-        return _character_grams(texts, profile.gram)
-    tokens = _tokens(texts, profile, key)
-    if key is not None:
-        return keyed_grams(tokens.hashes, tokens.starts, profile.gram, key)
-    return _token_grams(tokens, profile.gram)
+        return _character_features(texts, profile.gram, key)
+    return _token_features(_tokens(texts, profile, key), profile.gram, key)
+
+
+def _character_features(texts: Texts, gram: int, key: Key | None) -> Features:
+    kernel = loader.active()
+    if kernel is not None:
+        column = None if key is None else key.column()
+        return Features(*kernel.character_windows(texts.points, texts.starts, gram, column))
+    return _character_grams(texts, gram) if key is None else keyed_grams(texts.points, texts.starts, gram, key)
+
+
+def _token_features(tokens: Tokens, gram: int, key: Key | None) -> Features:
+    kernel = loader.active()
+    if kernel is not None:
+        column = None if key is None else key.column()
+        return Features(*kernel.token_windows(tokens.hashes, tokens.starts, gram, column))
+    return _token_grams(tokens, gram) if key is None else keyed_grams(tokens.hashes, tokens.starts, gram, key)
 
 
 def keyed_grams(values: NDArray[np.unsignedinteger], starts: NDArray[np.int64], gram: int, key: Key) -> Features:
@@ -105,10 +115,10 @@ def filter_texts(texts: Texts, profile: Profile) -> Texts:
 
 
 def _tokens(texts: Texts, profile: Profile, key: Key | None) -> Tokens:
-    words = find_words(texts)
-    tokens = word_tokens(words, key) if profile.tokenizer == "words" else soundex_tokens(words, key)
+    soundex = profile.tokenizer == "soundex"
+    tokens = token_hashes(texts, soundex=soundex, key=key)
     if profile.drop_stop_words:
-        plain = tokens if profile.tokenizer == "words" and key is None else word_tokens(words)
+        plain = token_hashes(texts) if soundex or key is not None else tokens
         tokens = token_filters.drop_stop_words(tokens, plain.hashes, profile.stop_words)
     return token_filters.drop_repeats(tokens) if profile.drop_repeats else tokens
 

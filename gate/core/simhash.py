@@ -23,6 +23,7 @@ from gate.core import bands, shingles
 from gate.core.bands import Probes
 from gate.core.method import NO_LIMIT, BodyLayout, Measures, Signatures, bodies_of, stack, whole
 from gate.core.method_parameters import SimHash, Weights
+from gate.core.native import loader
 from gate.core.profile import Profile
 from gate.core.shingles import Features, representatives
 from gate.core.text import Texts
@@ -86,6 +87,9 @@ def distances(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.i
 
 def fingerprints(features: Features, weights: Weights = "count") -> NDArray[np.uint64]:
     """The fingerprint of each document."""
+    kernel = loader.active()
+    if kernel is not None:
+        return kernel.fingerprints(features.hashes, features.starts, weights)
     if weights != "count":
         features = weighted(features, weights)
     counts = _bit_counts(features)

@@ -32,11 +32,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gate.core.native import loader
 from gate.errors import BadDocument
+
+if TYPE_CHECKING:
+    from gate.core.native.kernel import Kernel
 
 Points = NDArray[np.uint8] | NDArray[np.uint32]
 
@@ -49,6 +54,7 @@ _PERSON_OF_BYTES = b"bytes"  # BLAKE2b with another personalisation is another f
 
 _SPACE, _LINE_FEED, _DELETE = 0x20, 0x0A, 0x7F
 _PIECE = 1 << 16
+_PART = 600_000  # code points that numpy folds at once
 
 # An entry of the fold table: what the code point becomes, and what has to be known about that.
 #   31 unseen  30 becomes more or fewer than one code point  29 may compose with what precedes  28..21 combining class
@@ -94,21 +100,45 @@ class Texts:
 
 def normalise(texts: Sequence[str]) -> Texts:
     """Fold, compose and reduce white space, as the module says. A lone surrogate is a BadDocument."""
+    kernel = loader.active()
+    try:
+        return _normalise(texts) if kernel is None else _normalise_compiled(kernel, texts)
+    except UnicodeEncodeError as exc:
+        raise BadDocument("bad_text", "a text holds a lone surrogate; send well-formed Unicode") from exc
+
+
+def _normalise_compiled(kernel: Kernel, texts: Sequence[str]) -> Texts:
+    """By the kernel; texts that it leaves (they hold what composes, or what was not seen before) by numpy."""
+    folded = kernel.fold(texts, _table, _expansions)
+    if not folded.left.size:
+        return Texts(folded.points, folded.starts)
+    columns = [folded.points[begin:end] for begin, end in pairwise(folded.starts.tolist())]
+    # A text may fold to six times its length, so not all of them at once.
+    parts = np.cumsum(folded_lengths([texts[i] for i in folded.left.tolist()])) // _PART
+    for part in np.split(folded.left, np.flatnonzero(np.diff(parts)) + 1):
+        normal = _normalise([texts[i] for i in part.tolist()])
+        for i, (begin, end) in zip(part.tolist(), pairwise(normal.starts.tolist())):
+            columns[i] = normal.points[begin:end]
+    starts = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([column.size for column in columns], out=starts[1:])
+    return Texts(_narrow(np.concatenate(columns).astype(np.uint32, copy=False)), starts)
+
+
+def _normalise(texts: Sequence[str]) -> Texts:
     stripped = [text.strip() for text in texts]
     starts = np.zeros(len(stripped) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, stripped), dtype=np.int64, count=len(stripped)), out=starts[1:])
     joined = "".join(stripped)
     if joined.isascii():
         return _single_spaced(*_folded_ascii(joined, starts))
-    try:
-        raw = np.frombuffer(joined.encode("utf-32-le"), dtype="<u4")
-    except UnicodeEncodeError as exc:
-        raise BadDocument("bad_text", "a text holds a lone surrogate; send well-formed Unicode") from exc
+    raw = np.frombuffer(joined.encode("utf-32-le"), dtype="<u4")
     normal = _single_spaced(*_folded(raw, starts))
-    # What folds to nothing but ASCII (full-width letters, say) is ASCII.
-    if not normal.points.size or int(normal.points.max()) < 128:
-        return Texts(normal.points.astype(np.uint8), normal.starts)
-    return normal
+    return Texts(_narrow(normal.points), normal.starts)
+
+
+def _narrow(points: Points) -> Points:
+    """Bytes if all is ASCII, which full-width letters fold to, say."""
+    return points.astype(np.uint8) if not points.size or int(points.max()) < 128 else points
 
 
 def content_ids(texts: Texts, secret: bytes = b"") -> list[bytes]:
@@ -117,6 +147,9 @@ def content_ids(texts: Texts, secret: bytes = b"") -> list[bytes]:
     BLAKE2b of the UTF-8, keyed with the secret if there is one: a second text for an id cannot be found, and without
     the secret an id can neither be made nor recognised.
     """
+    kernel = loader.active()
+    if kernel is not None:
+        return kernel.content_ids(texts.points, texts.starts, _key(secret))
     keyed = hashlib.blake2b(key=_key(secret), digest_size=CONTENT_ID_BYTES)  # copied: to parse parameters takes 2 us
     ids = []
     for data in encoded(texts):
@@ -153,9 +186,13 @@ def folded_lengths(texts: Sequence[str]) -> list[int]:
     Counted in the fold table, piece by piece: `unicodedata.normalize` takes the square of the length of a run of marks.
     """
     given = [len(text) for text in texts]
-    joined = "".join(texts)
-    if joined.isascii():
+    if all(map(str.isascii, texts)):
         return given
+    kernel = loader.active()
+    counted = None if kernel is None else kernel.folded_lengths(texts, _table)
+    if counted is not None:
+        return counted
+    joined = "".join(texts)
     lengths = np.array(given, dtype=np.int64)
     ends = np.cumsum(lengths)
     for at in range(0, len(joined), _PIECE):

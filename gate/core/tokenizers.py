@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from gate.core import keyed_hash
 from gate.core.byte_chunks import U64, aligned, load_chunks
 from gate.core.keyed_hash import Key
+from gate.core.native import loader
+from gate.core.native.kernel import UnknownClass
 from gate.core.text import Texts
 
 Hashes = NDArray[np.uint64]
@@ -43,6 +45,11 @@ _SECOND = np.uint64(0xC4CEB9FE1A85EC53)
 # Classes of code points; 0 in the table is one that was not seen yet.
 _OTHER, _WORD, _MARK, _ALONE = 1, 2, 3, 4
 _classes = np.zeros(0x110000, dtype=np.uint8)
+
+# What a code point is to Soundex in the compiled kernel: a small letter of ASCII once its accents are stripped, or one
+# of these; 0 in the table is one that was not seen yet.
+_IGNORED, _NO_LETTER = 1, 2
+_letters = np.zeros(0x110000, dtype=np.uint8)
 
 # Letters of scripts without spaces, by block.
 SPACELESS = (
@@ -150,6 +157,24 @@ def find_words(texts: Texts) -> Words:
     ends = offsets[begins + lengths]
     begins = offsets[begins]
     return Words(data, begins, ends - begins, starts)
+
+
+def token_hashes(texts: Texts, *, soundex: bool = False, key: Key | None = None) -> Tokens:
+    """A token for each word of each text, or for its Soundex code."""
+    kernel = loader.active()
+    if kernel is None:
+        words = find_words(texts)
+        return soundex_tokens(words, key) if soundex else word_tokens(words, key)
+    column = None if key is None else key.column()
+    letters = _letters if soundex else None
+    try:
+        columns = kernel.tokens(texts.points, texts.starts, classes=_classes, letters=letters, key=column)
+    except UnknownClass:
+        points = texts.points.astype(np.uint32, copy=False)
+        classify(points)
+        _learn_letters(points)
+        columns = kernel.tokens(texts.points, texts.starts, classes=_classes, letters=letters, key=column)
+    return Tokens(*columns)
 
 
 def word_tokens(words: Words, key: Key | None = None) -> Tokens:
@@ -314,6 +339,22 @@ def _soundex_codes(words: Words, places: NDArray[np.int64]) -> Hashes:
     for i, (begin, length) in enumerate(zip(words.begins[places].tolist(), words.lengths[places].tolist())):
         codes[i] = soundex_chunk(data[begin : begin + length].decode())
     return codes
+
+
+def _learn_letters(points: NDArray[np.uint32]) -> None:
+    """Fill the table of letters for these code points."""
+    for point in np.unique(points[np.take(_letters, points) == 0]).tolist():
+        _letters[point] = _letter_of(point)
+
+
+def _letter_of(point: int) -> int:
+    letter = "".join(c for c in unicodedata.normalize("NFD", chr(point)) if not unicodedata.combining(c))
+    if not letter:
+        return _IGNORED
+    return ord(letter.lower()) if len(letter) == 1 and letter.isascii() and letter.isalpha() else _NO_LETTER
+
+
+_letters[:128] = [_letter_of(point) for point in range(128)]
 
 
 def soundex_chunk(word: str) -> int:

@@ -96,13 +96,15 @@ def test_flags_win_over_the_environment_and_that_over_the_file() -> None:
 
 def test_every_setting_is_shown_with_its_origin_to_programs_and_to_people() -> None:
     found = report("config", "--profile", "simhash", "--index", "kept.sqlite")
-    assert set(found) == {*KEYS, *SECRETS}
+    assert set(found) == {*KEYS, *SECRETS, "kernel"}
+    assert found["kernel"]["value"] in ("c", "numpy")
     assert found["index"] == {"value": "kept.sqlite", "source": "--index"}
     assert found["profile"]["source"] == "--profile"
     assert found["profile"]["parameters"]["method"] == "simhash"
     shown = gate("config", "--profile", "simhash").stdout
-    assert all(key in shown for key in found)
+    assert all(key in shown for key in (*KEYS, *SECRETS))
     assert "Profile simhash@1" in shown
+    assert "Signing: " in shown
 
 
 def test_every_setting_is_described_to_people_and_to_programs() -> None:

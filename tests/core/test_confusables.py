@@ -12,6 +12,8 @@ from gate.core.text import encoded, normalise
 from tests.core import reference
 from tests.core.samples import WRITTEN, batches
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 
 def folded(batch: list[str]) -> list[str]:
     return [data.decode() for data in encoded(fold_confusables(normalise(batch)))]

@@ -15,6 +15,8 @@ from gate.core.method_registry import method_of
 from gate.core.text import normalise
 from tests.core import reference
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 SECRETS = st.sampled_from([b"s", b"secret", b"x" * 64])
 BELOW_P = st.one_of(st.integers(0, PRIME - 1), st.sampled_from([0, 1, PRIME - 1, PRIME - 2, 2**31, 2**31 - 1, 2**60]))
 NUMBERS = st.integers(0, 2**64 - 1)

@@ -16,6 +16,8 @@ from gate.core.tokenizers import fmix64
 from tests.core import reference
 from tests.core.samples import feature_batches, hashes, packed
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 BINS = st.sampled_from([16, 17, 64, 100, 128, 1024])
 
 

@@ -16,6 +16,8 @@ from gate.core.text import normalise
 from tests.core import reference
 from tests.core.samples import WRITTEN, any_texts, batches, feature_batches, packed
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 GRAMS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 64])
 SECRETS = st.sampled_from([b"", b"secret", b"another"])

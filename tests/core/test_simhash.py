@@ -15,6 +15,8 @@ from gate.core.simhash import distance, fingerprints, weighted
 from tests.core import reference
 from tests.core.samples import feature_batches, hashes, packed
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 WORD = st.integers(0, 2**64 - 1)
 

@@ -32,6 +32,8 @@ from gate.pipeline import validate_document
 from tests.core import reference
 from tests.core.samples import PIECES, WRITTEN, any_texts, batches
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 
 def decoded(texts: Texts) -> list[str]:
     return [data.decode() for data in encoded(texts)]

@@ -13,6 +13,8 @@ from gate.core.tokenizers import Tokens, find_words, word_tokens
 from tests.core import reference
 from tests.core.samples import any_texts, batches
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 STOP_WORDS = st.sampled_from(
     [(), ("hello", "the"), ("漢", "的", "ก็"), ("don't", "É", "STRASSE"), ("!",), ("привет", "12")]
 )

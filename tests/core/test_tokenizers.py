@@ -18,6 +18,8 @@ from gate.core.tokenizers import Tokens, Words, chained, find_words, fmix64, sou
 from tests.core import reference
 from tests.core.samples import PIECES, WRITTEN, batches
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 SECRETS = st.sampled_from([b"", b"secret", b"another"])
 NUMBERS = st.integers(0, 2**64 - 1)
 

@@ -18,7 +18,7 @@ from tests.docs.pages import PAGES, ROOT, name_of
 
 HISTORY = {"CHANGELOG.md"}  # it names what there was
 NOT_METRICS = {"gate_reason"}  # a header of dead letters
-NOT_SETTINGS = {"GATE_CONFIG"}  # names the file of settings
+NOT_SETTINGS = {"GATE_CONFIG", "GATE_KERNEL"}  # the file of settings; what signs
 # At the beginning of a span or a line, or behind what a shell may have before a command.
 _COMMAND = re.compile(
     r"(?:^|[|&;(] |exec gate )(?:\$ )?gate ((?:[a-z][a-z0-9-]* )*[a-z][a-z0-9-]*)([^\n`|;&()]*)", re.MULTILINE

@@ -29,6 +29,7 @@ def leaves(tree: Any, path: str = "") -> dict[str, Any]:
     return {place: value for key, branch in tree.items() for place, value in leaves(branch, f"{path}/{key}").items()}
 
 
+@pytest.mark.usefixtures("implementation")
 @pytest.mark.parametrize("file", sorted(generate.ANSWERS))
 def test_known_answers_are_given_again(file: str) -> None:
     before, now = leaves(generate.read(file)), leaves(generate.ANSWERS[file]())
