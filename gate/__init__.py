@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from gate.limits import Limits
-    from gate.model import CheckIn, Degraded, Match, Relation, Verdict
+    from gate.model import CheckIn, Degraded, LookUpResult, Match, Relation, Subject, Verdict
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,7 @@ __all__ = [
     "Hybrid",
     "IndexLost",
     "Limits",
+    "LookUpResult",
     "Match",
     "MinHash",
     "MinN",
@@ -65,6 +66,7 @@ __all__ = [
     "SimHash",
     "SimilarityIndex",
     "SketchN",
+    "Subject",
     "Unavailable",
     "UnknownDocument",
     "UsageError",
@@ -101,7 +103,7 @@ _HOMES = {
         "UsageError",
     ),
     "gate.limits": ("Limits",),
-    "gate.model": ("CheckIn", "Degraded", "Match", "Relation", "Verdict"),
+    "gate.model": ("CheckIn", "Degraded", "LookUpResult", "Match", "Relation", "Subject", "Verdict"),
 }
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a name that is not there

@@ -17,6 +17,7 @@ from gate.arguments import (
     checked_limits,
     fingerprint_number,
     list_of,
+    only_kind,
     positive,
     typed,
     validate_id,
@@ -27,9 +28,8 @@ from gate.arguments import (
 )
 from gate.config.profiles import resolve_profile
 from gate.config.settings import MAX_SECRET_BYTES
-from gate.core.compare import Comparison, compare
+from gate.core.compare import Comparison, compare, compare_signatures
 from gate.core.document_details import decode_details
-from gate.core.judge import EXACT, Likeness, best_first
 from gate.core.method_parameters import Fingerprinted, SimHash
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
@@ -41,9 +41,11 @@ from gate.index.protocol.outcome import Claim
 from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
-from gate.index.store import EntryRecord, HeldContent, Holder, new_entry_id, retry_stale
+from gate.index.store import EntryRecord, HeldContent, new_entry_id, retry_stale
+from gate.index.tools.stored_documents import read_stored
 from gate.limits import Limits
-from gate.model import CheckIn, Match, Verdict
+from gate.look_up import LookUp, record_of
+from gate.model import CheckIn, LookUpResult, Match, Subject, Verdict
 from gate.pipeline import (
     FINGERPRINT_BYTES,
     Pipeline,
@@ -250,78 +252,101 @@ class Gate:
         document_id: a document that was checked in; it is not named itself. `UnknownDocument`: it was not.
         fingerprint: 16 hexadecimal digits, as a verdict shows them, or the number. What is found is within the radius
                      of the profile, or within the share of bits that `threshold` allows to differ.
-        threshold:   another resemblance than the profile's, or share of equal bits where those decide. A lower one
-                     finds what the index brings together: whatever shares a band, or is within 16 bits where bits
-                     decide. The rest is missed; `gate plan` says how likely that is.
+        threshold:   another resemblance than the profile's, or share of equal bits where those decide, from .625 on.
+                     Of bits, all is found: below .75 by a scan of all fingerprints. A lower resemblance finds what
+                     shares a band; the rest is missed, and `gate plan` says how likely that is.
         limit:       the most matches to return; None: all.
         """
+        found = self.look_up(
+            text=text, document_id=document_id, fingerprint=fingerprint, threshold=threshold, limit=limit
+        )
+        return list(found.matches)
+
+    def look_up(
+        self,
+        *,
+        text: str | None = None,
+        document_id: str | None = None,
+        fingerprint: str | int | None = None,
+        threshold: float | None = None,
+        limit: int | None = None,
+    ) -> LookUpResult:
+        """`find_similar`, and how it was found: whether by a scan, and whether a limit was hit."""
+        work = self.begin_look_up(
+            text=text, document_id=document_id, fingerprint=fingerprint, threshold=threshold, limit=limit
+        )
+        while self.step_look_up(work):
+            pass
+        return work.result()
+
+    def begin_look_up(
+        self,
+        *,
+        text: str | None = None,
+        document_id: str | None = None,
+        fingerprint: str | int | None = None,
+        threshold: float | None = None,
+        limit: int | None = None,
+    ) -> LookUp:
+        """A `look_up` to be done step by step, so that other calls come in between."""
         self._require_open()
-        given = {"text": text, "document_id": document_id, "fingerprint": fingerprint}
-        names = [name for name, value in given.items() if value is not None]
-        if len(names) != 1:
-            problem = f"{' and '.join(names)} are given" if names else "nothing is given"
-            raise UsageError(f"find_similar: {problem}; give exactly one of text, document_id and fingerprint")
+        only_kind("find_similar", Subject(text=text, document_id=document_id, fingerprint=fingerprint))
         most = None if limit is None else positive("limit", limit)
-        if text is not None:
-            matches = self._find_by_text(text, threshold)
-        elif document_id is not None:
-            matches = self._find_by_document(document_id, threshold)
+        profile = self.profile if fingerprint is None else self._profile_of_fingerprints()
+        if threshold is not None:
+            profile = at_threshold(profile, threshold)
+        if document_id is not None:
+            signatures = self._signatures_of(document_id)
         else:
-            matches = self._find_by_fingerprint(fingerprint_number(fingerprint), threshold)
-        return sorted(matches, key=_match_order)[:most]
+            signatures = [self._signature_of(Subject(text=text, fingerprint=fingerprint))]
+        return LookUp(
+            self._store,
+            self.pipeline.index if profile is self.profile else self._index(profile),
+            self.method if profile is self.profile else method_of(profile, self._secret),
+            profile,
+            self.limits,
+            signatures=signatures,
+            document_id=document_id,
+            limit=most,
+        )
 
-    def _index_at(self, threshold: float | None) -> Index:
-        return self.pipeline.index if threshold is None else self._index(at_threshold(self.profile, threshold))
+    def step_look_up(self, work: LookUp) -> bool:
+        """Do some of a look-up. False: it is done."""
+        self._require_open()
+        return self._run(work.step())
 
-    def _find_by_text(self, text: str, threshold: float | None) -> Iterable[Match]:
-        document = CheckIn(document_id="?", text=text)
-        validate_document(document, self.limits)
-        [claim] = self.signer.sign([document]).claims
-        return self._find_by_body(self._index_at(threshold), claim.body, claim.content)
-
-    def _find_by_document(self, document_id: str, threshold: float | None) -> Iterable[Match]:
+    def _signatures_of(self, document_id: str) -> list[tuple[bytes, bytes | None]]:
+        """The signature of each content of a document."""
         validate_id("document_id", document_id)
-        index = self._index_at(threshold)
         [versions] = self._query(self._store.documents, [document_id])
         if not versions:
             raise UnknownDocument(document_id)
-        matches: dict[str, Match] = {}
-        for version in versions:
-            if (record := self._record(version.content)) is not None:
-                for match in sorted(self._find_by_body(index, record.body, version.content), key=_match_order):
-                    matches.setdefault(match.document_id, match)
-        matches.pop(document_id, None)
-        return matches.values()
+        records = [(self._record(version.content), version.content) for version in versions]
+        return [(record.body, content) for record, content in records if record is not None]
 
-    def _find_by_fingerprint(self, fingerprint: int, threshold: float | None) -> Iterable[Match]:
-        parameters, profile = self.profile.method, self.profile
+    def _profile_of_fingerprints(self) -> Profile:
+        """The profile as one of fingerprints alone: a stored signature begins with the fingerprint."""
+        parameters = self.profile.method
         if isinstance(parameters, Fingerprinted):
-            # A stored signature begins with the fingerprint: the index is read as one of fingerprints alone.
             by_bits = SimHash(radius=parameters.radius, weights=parameters.weights)
-            profile = msgspec.structs.replace(profile, method=by_bits)
-        elif self.method.fingerprint(bytes(self.method.layout.body_bytes)) is None:
+            return msgspec.structs.replace(self.profile, method=by_bits)
+        if self.method.fingerprint(bytes(self.method.layout.body_bytes)) is None:
             raise ConfigError(
-                f"fingerprint: profile {profile.ref} keeps none, its method is {parameters.name}; find by text or by "
-                "document_id, or use a profile of the method simhash or hybrid"
+                f"fingerprint: profile {self.profile.ref} keeps none, its method is {parameters.name}; find by text or "
+                "by document_id, or use a profile of the method simhash or hybrid"
             )
-        if threshold is not None:
-            profile = at_threshold(profile, threshold)
-        return self._find_by_body(self._index(profile), fingerprint.to_bytes(FINGERPRINT_BYTES, "little"), None)
+        return self.profile
 
-    def _find_by_body(self, index: Index, body: bytes, content: bytes | None) -> list[Match]:
-        """What is alike to a signature; a document of the same content is an exact match."""
-        alike = [pair for pair in self._query(index.find_alike, body).alike.values() if pair[0].content != content]
-        same = None if content is None else self._record(content)
-        if same is not None and not same.dead:
-            alike.append((same, EXACT))
-        return [_match(holder, likeness) for record, likeness in alike if record.ticket for holder in record.holders]
-
-    def compare(self, pairs: Iterable[tuple[str, str]], *, show_passages: bool = True) -> list[Comparison]:
+    def compare(
+        self, pairs: Iterable[tuple[str, str]], *, show_passages: bool = True, threshold: float | None = None
+    ) -> list[Comparison]:
         """Each pair of texts by the measures of the profile, and where they are alike. The index is not touched.
 
         Texts too short for the gate are measured too, but only equal ones are called alike, as the gate would.
+        `threshold` as in `find_similar`.
         """
         self._require_open()
+        profile = self.profile if threshold is None else at_threshold(self.profile, threshold)
         chunks = chunked(
             validated_pairs(pairs, self.limits),
             size=lambda pair: len(pair[0]) + len(pair[1]),
@@ -333,12 +358,45 @@ class Gate:
             for chunk in chunks
             for comparison in compare(
                 chunk,
-                self.profile,
+                profile,
                 secret=self._secret,
                 max_features=self.limits.max_features,
                 show_passages=show_passages,
             )
         ]
+
+    def measure(self, left: Subject, right: Subject, *, threshold: float | None = None) -> Comparison:
+        """How alike two things are that may be texts, known documents and fingerprints: `alike` says whether the gate
+        calls them so, the measures how much. Exact measures and passages need both texts. Where one is a fingerprint,
+        its bits decide alone. `threshold` as in `find_similar`."""
+        self._require_open()
+        kinds = [only_kind(name, subject) for name, subject in (("left", left), ("right", right))]
+        if kinds == ["text", "text"]:
+            return self.compare([(left.text or "", right.text or "")], threshold=threshold)[0]
+        by_bits = "fingerprint" in kinds
+        profile = self._profile_of_fingerprints() if by_bits else self.profile
+        if threshold is not None:
+            profile = at_threshold(profile, threshold)
+        bodies, contents = zip(*(self._signature_of(subject) for subject in (left, right)), strict=True)
+        if by_bits:
+            bodies = tuple(body[:FINGERPRINT_BYTES] for body in bodies)
+        same = contents[0] is not None and contents[0] == contents[1]
+        return compare_signatures((bodies[0], bodies[1]), profile, secret=self._secret, same_content=same)
+
+    def _signature_of(self, subject: Subject) -> tuple[bytes, bytes | None]:
+        """The signature of one thing, and its content if that is known."""
+        if subject.text is not None:
+            document = CheckIn(document_id="?", text=subject.text)
+            validate_document(document, self.limits)
+            [claim] = self.signer.sign([document]).claims
+            return claim.body, claim.content
+        if subject.document_id is not None:
+            validate_id("document_id", subject.document_id)
+            [stored] = self._run(read_stored(self._store, [subject.document_id]))
+            if stored is None:
+                raise UnknownDocument(subject.document_id)
+            return stored.body, stored.held.content
+        return fingerprint_number(subject.fingerprint).to_bytes(FINGERPRINT_BYTES, "little"), None
 
     def explain(self, document_ids: Iterable[str]) -> list[list[Verdict]]:
         """For each document, the verdicts that it was given, one per content, oldest first; none if it is not known.
@@ -372,8 +430,7 @@ class Gate:
         return self.signer.verdict(claim, answer, living, features=None)
 
     def _record(self, content: bytes) -> EntryRecord | None:
-        [entry] = self._query(self._store.contents, [content])
-        return self._query(self._store.records, [entry])[0] if entry else None
+        return self._run(record_of(self._store, content))
 
     # Keeping
 
@@ -434,21 +491,6 @@ def _in_coroutine() -> bool:
 def _is_url(index: Path | str | None) -> bool:
     """Whether an index is meant to be on a server."""
     return "://" in str(index)
-
-
-def _match(holder: Holder, likeness: Likeness) -> Match:
-    return Match(
-        document_id=holder.document_id,
-        version=holder.version,
-        relation=likeness.relation,
-        distance=likeness.distance,
-        resemblance=likeness.resemblance,
-        containment=likeness.containment,
-    )
-
-
-def _match_order(match: Match) -> tuple[bool, float, int, str]:
-    return (*best_first(match), match.document_id)
 
 
 def _signed(signed: object) -> SignedBatch:

@@ -14,7 +14,7 @@ import msgspec
 from gate.core.profile import Profile, with_threshold
 from gate.errors import BadDocument, ConfigError, UsageError
 from gate.limits import Limits
-from gate.model import CheckIn
+from gate.model import CheckIn, Subject
 from gate.pipeline import FINGERPRINT_BYTES, validate_characters, validate_document
 
 T = TypeVar("T")
@@ -94,6 +94,18 @@ def fingerprint_number(fingerprint: object) -> int:
     )
 
 
+def only_kind(name: str, subject: object) -> str:
+    """Which field of a subject is given. UsageError: it is not exactly one."""
+    if not isinstance(subject, Subject):
+        raise wrong_type(name, subject, "a Subject")
+    kinds = subject.__struct_fields__
+    given = [kind for kind in kinds if getattr(subject, kind) is not None]
+    if len(given) != 1:
+        problem = f"{' and '.join(given)} are given" if given else "nothing is given"
+        raise UsageError(f"{name}: {problem}; give exactly one of text, document_id and fingerprint")
+    return given[0]
+
+
 def positive(name: str, value: object) -> int:
     if type(value) is not int or value < 1:
         raise UsageError(f"{name}: {value!r} is not allowed; give a whole number of at least 1, or None for all")
@@ -102,9 +114,12 @@ def positive(name: str, value: object) -> int:
 
 def at_threshold(profile: Profile, threshold: object) -> Profile:
     """The profile with another threshold."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0.0 < threshold <= 1.0:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         raise UsageError(f"threshold: {threshold!r} is not allowed; give a number above 0 and at most 1")
-    return with_threshold(profile, threshold)
+    try:
+        return with_threshold(profile, threshold)
+    except ValueError as exc:
+        raise UsageError(f"threshold: {exc}") from exc
 
 
 def checked_limits(limits: Limits | None) -> Limits:

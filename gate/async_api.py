@@ -20,7 +20,7 @@ from gate.errors import UsageError
 from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.limits import Limits
-from gate.model import CheckIn, Match, Verdict
+from gate.model import CheckIn, LookUpResult, Match, Subject, Verdict
 from gate.pipeline import SignedBatch, batches
 
 if TYPE_CHECKING:
@@ -164,24 +164,48 @@ class AsyncGate:
         limit: int | None = None,
     ) -> list[Match]:
         """`Gate.find_similar`."""
-        with self._call() as gate:
-            return await _on(
-                self._indexing,
-                partial(
-                    gate.find_similar,
-                    text=text,
-                    document_id=document_id,
-                    fingerprint=fingerprint,
-                    threshold=threshold,
-                    limit=limit,
-                ),
-            )
+        found = await self.look_up(
+            text=text, document_id=document_id, fingerprint=fingerprint, threshold=threshold, limit=limit
+        )
+        return list(found.matches)
 
-    async def compare(self, pairs: Iterable[tuple[str, str]], *, show_passages: bool = True) -> list[Comparison]:
+    async def look_up(
+        self,
+        *,
+        text: str | None = None,
+        document_id: str | None = None,
+        fingerprint: str | int | None = None,
+        threshold: float | None = None,
+        limit: int | None = None,
+    ) -> LookUpResult:
+        """`Gate.look_up`; other calls come in between its steps."""
+        with self._call() as gate:
+            begin = partial(
+                gate.begin_look_up,
+                text=text,
+                document_id=document_id,
+                fingerprint=fingerprint,
+                threshold=threshold,
+                limit=limit,
+            )
+            work = await _on(self._indexing, begin)
+            while await _on(self._indexing, partial(gate.step_look_up, work)):
+                pass
+            return work.result()
+
+    async def compare(
+        self, pairs: Iterable[tuple[str, str]], *, show_passages: bool = True, threshold: float | None = None
+    ) -> list[Comparison]:
         """`Gate.compare`."""
         with self._call() as gate:
             listed = list_of("pairs", pairs, "pairs of texts")
-            return await _on(self._signing, partial(gate.compare, listed, show_passages=show_passages))
+            work = partial(gate.compare, listed, show_passages=show_passages, threshold=threshold)
+            return await _on(self._signing, work)
+
+    async def measure(self, left: Subject, right: Subject, *, threshold: float | None = None) -> Comparison:
+        """`Gate.measure`."""
+        with self._call() as gate:
+            return await _on(self._indexing, partial(gate.measure, left, right, threshold=threshold))
 
     async def explain(self, document_ids: Iterable[str]) -> list[list[Verdict]]:
         """`Gate.explain`."""

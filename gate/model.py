@@ -78,6 +78,18 @@ class CheckIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"CheckIn(document_id={self.document_id!r}, version={self.version!r}, source={self.source!r})"
 
 
+class Subject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One of two things to measure: exactly one of these."""
+
+    text: str | None = None
+    document_id: str | None = None  # a known document, by its latest content
+    fingerprint: str | int | None = None  # 16 hexadecimal digits, or the number
+
+    def __repr__(self) -> str:
+        """Without the text: whatever logs a subject must not log that."""
+        return f"Subject(document_id={self.document_id!r}, fingerprint={self.fingerprint!r})"
+
+
 class DocumentDetails(JsonStruct, frozen=True, kw_only=True, gc=False):
     """What people recognise a document by, as its first check-in with that content said it. Null: it said nothing."""
 
@@ -111,6 +123,14 @@ Distance = Annotated[
     int | None,
     Meta(description="Bits of 64 in which the fingerprints differ; null: the method has none.", examples=[2]),
 ]
+BitAgreement = Annotated[
+    float | None,
+    Meta(
+        description="Share of the 64 bits in which the fingerprints agree: of unrelated texts half do, so it is no "
+        "resemblance; null: the method has none.",
+        examples=[0.9688],
+    ),
+]
 Resemblance = Annotated[
     float | None,
     Meta(description="Share of the features of both that both have, 0 to 1; null: not measured.", examples=[0.9141]),
@@ -130,6 +150,25 @@ class Match(JsonStruct, frozen=True, kw_only=True, gc=False):
     distance: Distance = None
     resemblance: Resemblance = None
     containment: Containment = None
+    bit_agreement: BitAgreement = None
+
+
+Scanned = Annotated[
+    int, Meta(description="Fingerprints that were gone through, one by one; 0: the buckets of the index answered.")
+]
+Complete = Annotated[
+    bool, Meta(description="Whether all fingerprints were scanned; false: limits.max_scanned was hit.")
+]
+
+
+class LookUpResult(JsonStruct, frozen=True, kw_only=True, gc=False):
+    """What a look-up found, and whether that is all."""
+
+    matches: Annotated[tuple[Match, ...], Meta(description="Known documents that are alike, best first.")]
+    candidates: Annotated[int, Meta(description="Known documents that it was compared with.")]
+    degraded: Annotated[tuple[Degraded, ...], Meta(description="Limits that were hit, so that there may be more.")]
+    scanned: Scanned = 0
+    complete: Complete = True
 
 
 class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):

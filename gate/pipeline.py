@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from gate.core.document_details import encode_details, long_details, metadata_json
+from gate.core.judge import Likeness, bit_agreement
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
 from gate.core.stored_verdict import Answer, Hit
@@ -352,7 +353,7 @@ class Signer:
             verdict_id=self.verdict_id(claim),
             features=features,
             candidates=answer.candidates,
-            matches=tuple([_match(hit, named[hit.entry].owner) for hit in answer.hits]) if answer.hits else (),
+            matches=tuple([match_of(named[hit.entry].owner, hit) for hit in answer.hits]) if answer.hits else (),
             degraded=answer.degraded,
             source=claim.source,
             title=claim.title,
@@ -427,14 +428,16 @@ class Pipeline:
         ]
 
 
-def _match(hit: Hit, owner: Holder) -> Match:
+def match_of(owner: Holder, found: Hit | Likeness) -> Match:
+    """What was found, with the name of the document."""
     return Match(
         document_id=owner.document_id,
         version=owner.version,
-        relation=hit.relation,
-        distance=hit.distance,
-        resemblance=hit.resemblance,
-        containment=hit.containment,
+        relation=found.relation,
+        distance=found.distance,
+        resemblance=found.resemblance,
+        containment=found.containment,
+        bit_agreement=bit_agreement(found.distance),
     )
 
 

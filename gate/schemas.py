@@ -85,6 +85,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
                     "distance": 2,
                     "resemblance": 0.9141,
                     "containment": 0.9552,
+                    "bit_agreement": 0.9688,
                 }
             ],
             "group": "reports/2025",

@@ -37,7 +37,7 @@ from gate.http.tokens import TokenFile
 from gate.index.redis.url import is_redis_url
 from gate.index.scan import ScannableStore
 from gate.metrics import WorkerMetrics
-from gate.model import CheckIn, Match, Verdict
+from gate.model import CheckIn, LookUpResult, Verdict
 from gate.readiness import Readiness
 from gate.stop_signals import stop_on_signals
 from gate.stream.outage import Outage
@@ -233,7 +233,7 @@ class ServedIndex:
     async def preview(self, documents: Iterable[CheckIn]) -> list[Verdict]:
         return await self._call(lambda gate: gate.preview(documents))
 
-    async def find_similar(
+    async def look_up(
         self,
         *,
         text: str | None = None,
@@ -241,9 +241,9 @@ class ServedIndex:
         fingerprint: str | int | None = None,
         threshold: float | None = None,
         limit: int | None = None,
-    ) -> list[Match]:
+    ) -> LookUpResult:
         return await self._call(
-            lambda gate: gate.find_similar(
+            lambda gate: gate.look_up(
                 text=text, document_id=document_id, fingerprint=fingerprint, threshold=threshold, limit=limit
             )
         )

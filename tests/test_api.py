@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,6 +29,7 @@ from gate import (
     Limits,
     Profile,
     Relation,
+    Subject,
     UnknownDocument,
     UsageError,
     Verdict,
@@ -391,6 +393,55 @@ def test_a_threshold_that_is_no_share_is_refused(threshold: Any) -> None:
         assert isinstance(caught.value, UsageError)
 
 
+def test_two_things_are_measured_by_text_by_id_and_by_fingerprint(opened: Open) -> None:
+    with opened("simhash") as gate:
+        first, second = gate.check_in([document("a", LIGHTHOUSE), document("b", BREAD)])
+        assert first.fingerprint is not None
+        assert second.fingerprint is not None
+        lefts = Subject(text=LIGHTHOUSE), Subject(document_id="a"), Subject(fingerprint=first.fingerprint)
+        rights = Subject(text=BREAD), Subject(document_id="b"), Subject(fingerprint=int(second.fingerprint, 16))
+        distance = (int(first.fingerprint, 16) ^ int(second.fingerprint, 16)).bit_count()
+        for left, right in itertools.product(lefts, rights):
+            measured = gate.measure(left, right)
+            assert (measured.alike, measured.distance) == (False, distance)
+            assert measured.bit_agreement == round(1 - distance / 64, 4)
+            assert measured.fingerprints == (first.fingerprint, second.fingerprint)
+        assert all(gate.measure(left, right).alike for left, right in itertools.product(lefts, lefts))
+
+
+def test_a_threshold_decides_whether_two_things_are_alike(opened: Open) -> None:
+    with opened("simhash") as gate:
+        near = Subject(fingerprint=0), Subject(fingerprint=(1 << 20) - 1)
+        assert not gate.measure(*near).alike
+        assert gate.measure(*near, threshold=0.68).alike
+        assert not gate.measure(*near, threshold=0.69).alike
+        texts = (LIGHTHOUSE, edited(LIGHTHOUSE, Random(1), 0.1))
+        [usual], [loose] = gate.compare([texts]), gate.compare([texts], threshold=0.65)
+        assert (usual.alike, loose.alike) == (False, True)
+
+
+def test_under_a_profile_of_features_a_fingerprint_is_measured_by_its_bits_alone(opened: Open) -> None:
+    with opened() as gate:
+        [verdict] = gate.check_in([document("a", LIGHTHOUSE)])
+        measured = gate.measure(Subject(document_id="a"), Subject(fingerprint=verdict.fingerprint))
+        assert (measured.alike, measured.distance, measured.estimated_resemblance) == (True, 0, None)
+        same = gate.measure(Subject(document_id="a"), Subject(text=LIGHTHOUSE))
+        assert (same.relation, same.estimated_resemblance) == (Relation.EXACT, 1.0)
+
+
+def test_what_is_no_single_thing_cannot_be_measured(either: Gate) -> None:
+    one = Subject(text=LIGHTHOUSE)
+    with pytest.raises(UsageError, match="right: nothing is given; give exactly one of"):
+        either.measure(one, Subject())
+    with pytest.raises(UsageError, match="left: text and fingerprint are given"):
+        either.measure(Subject(text="text", fingerprint=7), one)
+    with pytest.raises(UnknownDocument):
+        either.measure(one, Subject(document_id="unknown"))
+    wrong: Any = "text"
+    with pytest.raises(UsageError, match="left: is of type str; give a Subject"):
+        either.measure(wrong, one)
+
+
 def test_two_texts_are_compared_as_the_gate_would_judge_them() -> None:
     gate = Gate()
     near, exact, other, short, blank = gate.compare(
@@ -635,6 +686,7 @@ def test_no_argument_whatever_raises_anything_but_an_error_of_the_gate(value: An
     gate = Gate()
     calls: list[Callable[[], object]] = [partial(getattr(gate, method), value) for method in LISTS]
     calls += [partial(gate.find_similar, **{name: value}) for name in ("text", "document_id", "fingerprint")]
+    calls += [partial(gate.measure, Subject(**{name: value}), value) for name in Subject.__struct_fields__]
     calls += [partial(gate.find_similar, text="text", **{name: value}) for name in ("threshold", "limit")]
     for call in calls:
         with suppress(GateError):
@@ -647,14 +699,19 @@ CALLS: dict[str, Callable[[Gate], object]] = {
     "compare": lambda gate: gate.compare([]),
     "delete": lambda gate: gate.delete([]),
     "explain": lambda gate: gate.explain([]),
+    "begin_look_up": lambda gate: gate.begin_look_up(text="text"),
     "find_similar": lambda gate: gate.find_similar(text="text"),
+    "look_up": lambda gate: gate.look_up(text="text"),
+    "measure": lambda gate: gate.measure(Subject(text="text"), Subject(fingerprint=7)),
+    "step_look_up": lambda gate: gate.step_look_up(Gate().begin_look_up(text="text")),
     "info": lambda gate: gate.info(),
     "preview": lambda gate: gate.preview([]),
     "preview_signed": lambda gate: gate.preview_signed(gate.signer.sign([])),
     "validate": lambda gate: gate.validate([]),
     "with_store": lambda gate: gate.with_store(lambda store: store.info()),
 }
-SIGNED = {"check_in_signed", "preview_signed"}  # halves of a call: an AsyncGate signs on a thread by itself
+# Parts of a call: an AsyncGate signs on a thread by itself, and takes each step of a look-up there.
+PARTS = {"check_in_signed", "preview_signed", "begin_look_up", "step_look_up"}
 
 
 def public_methods(kind: type) -> set[str]:
@@ -663,13 +720,13 @@ def public_methods(kind: type) -> set[str]:
 
 def test_the_calls_that_are_tested_are_all_the_methods_there_are() -> None:
     assert public_methods(Gate) == {*CALLS, "close"}
-    assert public_methods(AsyncGate) == {*CALLS, "close", "open"} - SIGNED
+    assert public_methods(AsyncGate) == {*CALLS, "close", "open"} - PARTS
 
 
 @pytest.mark.parametrize("method", CALLS)
 def test_a_closed_gate_refuses_every_call(opened: Open, method: str) -> None:
     gate = opened()
-    if method in SIGNED and isinstance(gate, BlockingAsyncGate):
+    if method in PARTS and isinstance(gate, BlockingAsyncGate):
         with gate:
             return
     with gate:

@@ -27,6 +27,7 @@ from gate.cli.tables import StreamedTable
 from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
+from gate.core.profile import Profile
 from gate.errors import BadDocument, ConfigError
 from gate.extract.text_of import HtmlPart
 from gate.model import CheckIn, Relation, Verdict
@@ -97,7 +98,9 @@ def check(
         gone_files = GoneFiles(gate, uris, present) if uris is not None else None
         if sync and gone_files is not None:
             delete_gone(gate, gone_files.below(folders), dry_run=dry_run, show_all=show_all, json=options.json)
-        shown = ShownVerdicts(only_similar=only_similar, show_all=show_all or options.json, expected=len(source.files))
+        shown = ShownVerdicts(
+            settings.profile, only_similar=only_similar, show_all=show_all or options.json, expected=len(source.files)
+        )
         with bar:
             task = bar.add_task("checking", total=source.total_bytes, documents=0)
             for batch in reader.batches():
@@ -170,8 +173,9 @@ def _shortest(path: str) -> str:
 class ShownVerdicts:
     """Counts the verdicts of a run, and selects those that its table has: of many documents only the similar ones."""
 
-    def __init__(self, *, only_similar: bool, show_all: bool, expected: int) -> None:
-        self.table = show.verdict_table(tables.console())
+    def __init__(self, profile: Profile, *, only_similar: bool, show_all: bool, expected: int) -> None:
+        self.table = show.verdict_table(tables.console(), profile)
+        self._profile = profile
         self.counts: Counter[Relation] = Counter()
         self.similar = 0
         self._only_similar = only_similar
@@ -201,7 +205,7 @@ class ShownVerdicts:
             for verdict in verdicts:
                 emit(verdict_line(verdict, gone))
         else:
-            self.table.add(show.verdict_row(verdict, gone) for verdict in verdicts)
+            self.table.add(show.verdict_row(verdict, self._profile, gone) for verdict in verdicts)
 
 
 def _conclude(found: FoundFiles, shown: ShownVerdicts, skipped: int, *, only_similar: bool, json: bool) -> None:

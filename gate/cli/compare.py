@@ -20,29 +20,45 @@ from gate.core.exact_measures import are_multisets
 from gate.core.explanation import LENGTHS
 from gate.core.method_parameters import MinHash, SimilarityIndex
 from gate.core.profile import Profile
-from gate.model import Relation
+from gate.model import Relation, Subject
 
 SIDE_BY_SIDE = 140  # columns: with fewer, lines of usual length would be folded
 
 
-def compare(left: Path, right: Path, *, passages: bool, full: bool, options: Options) -> None:
-    """Show how alike two texts are, and the passages that they share."""
-    if str(left) == str(right) == "-":
+def compare(
+    files: tuple[Path, ...],
+    *,
+    fingerprints: tuple[str, ...],
+    threshold: float | None,
+    passages: bool,
+    full: bool,
+    options: Options,
+) -> None:
+    """Show how alike two texts are, and the passages that they share; or how near fingerprints are."""
+    if len(files) + len(fingerprints) != 2:
+        raise click.UsageError("give two files, a file and a --fingerprint, or two of those")
+    names = [*map(str, files), *fingerprints]
+    if names == ["-", "-"]:
         raise click.UsageError("only one of the two can be read from standard input")
     settings = load(options)
-    first, second = (read_text_argument(path, read_options(settings)) for path in (left, right))
+    subjects = [Subject(text=read_text_argument(path, read_options(settings))) for path in files]
+    subjects += [Subject(fingerprint=digits) for digits in fingerprints]
     with open_gate(settings, index=MEMORY) as gate:
-        [comparison] = gate.compare([(first, second)], show_passages=passages)
+        if fingerprints:
+            comparison = gate.measure(subjects[0], subjects[1], threshold=threshold)
+        else:
+            pair = (subjects[0].text or "", subjects[1].text or "")
+            [comparison] = gate.compare([pair], show_passages=passages, threshold=threshold)
     if options.json:
         fields = comparison.to_dict()
-        if not passages:
+        if not passages or fingerprints:
             del fields["passages"]
         emit(fields)
         return
     out = tables.console()
-    _measures(out, comparison, names=(str(left), str(right)), profile=settings.profile)
-    if passages:
-        out.print(_both(out, comparison, names=(str(left), str(right)), full=full))
+    _measures(out, comparison, names=(names[0], names[1]), profile=settings.profile)
+    if passages and not fingerprints:
+        out.print(_both(out, comparison, names=(names[0], names[1]), full=full))
 
 
 def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], profile: Profile) -> None:
@@ -74,6 +90,7 @@ def _measures(out: Console, comparison: Comparison, *, names: tuple[str, str], p
         *([] if quotient is None else [("quotient", show.fraction(quotient), nothing, show.resemblance_of(profile))]),
         *([] if ratio is None else [("lengths", show.fraction(ratio), nothing, _about_lengths(profile, ratio))]),
         ("distance", show.bits(comparison.distance), nothing, "bits of 64 in which the fingerprints differ"),
+        ("equal bits", show.fraction(comparison.bit_agreement), nothing, "of unrelated texts half are: no resemblance"),
         (f"{kind} A", prints[0], nothing, names[0]),
         (f"{kind} B", prints[1], nothing, names[1]),
     ):

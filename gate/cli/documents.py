@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 import click
+from msgspec import structs
 from rich.text import Text
 
 from gate.api import Gate
@@ -16,50 +19,73 @@ from gate.cli.common import Options, emit, printable
 from gate.cli.session import index_name, load, open_index, read_options, verdict_line
 from gate.cli.text_argument import STDIN, read_text_argument
 from gate.config.settings import Settings
-from gate.core.method_parameters import SimilarityIndex
-from gate.core.profile import Profile
+from gate.core.method_parameters import Fingerprinted
 from gate.errors import BadDocument, ConfigError, UnknownDocument
-from gate.model import Match
+from gate.index.tools.stored_documents import read_stored
+from gate.model import LookUpResult, Match
+
+ABOUT_AT_ONCE = 256  # documents
 
 
-def similar(what: str, *, threshold: float | None, kind: Literal["id", "file"] | None, options: Options) -> None:
-    """Show the matches of a known document or of a file."""
+def similar(
+    what: str | None,
+    *,
+    fingerprint: str | None,
+    threshold: float | None,
+    kind: Literal["id", "file"] | None,
+    options: Options,
+) -> None:
+    """Show the matches of a known document, of a file or of a fingerprint."""
+    if (what is None) == (fingerprint is None):
+        raise click.UsageError("give an id or a file, or --fingerprint" + ("" if what is None else ", not both"))
     settings = load(options)
     with open_index(settings) as gate:
-        matches = _find_similar(gate, what, kind, threshold, settings)
-        numbers = None if options.json else _numbers(gate, matches, settings.profile)
+        if fingerprint is not None:
+            found = gate.look_up(fingerprint=fingerprint, threshold=threshold)
+        else:
+            found = _look_up(gate, what or "", kind, threshold, settings)
+        about = _about(gate, found.matches)
+    profile = settings.profile
+    if fingerprint is not None and isinstance(profile.method, Fingerprinted):
+        profile = structs.replace(profile, resemblance=None, containment=None)  # a fingerprint has nothing but its bits
     if options.json:
-        for match in matches:
-            emit(match)
+        for match in found.matches:
+            one = about.get(match.document_id, show.About())
+            emit({**structs.asdict(match), **dataclasses.asdict(one)})
+        if found.scanned or found.degraded:
+            emit({"scanned": found.scanned, "complete": found.complete, "degraded": found.degraded}, err=True)
         return
     out = tables.console()
-    if matches:
-        show.matches(out, matches, numbers)
+    if found.matches:
+        show.matches(out, found.matches, profile, about)
     else:
-        out.print(Text(f"Nothing in the index is like {printable(what)}."))
-        if settings.profile.index == "originals":
+        out.print(Text(f"Nothing in the index is like {printable(what or fingerprint or '')}."))
+        if profile.index == "originals":
             out.print(Text("Refused copies are not in it; give the id of a copy, and its original is found."))
+    for sentence in show.how_found(found):
+        out.print(Text(sentence, style="dim"))
 
 
-def _find_similar(gate: Gate, what: str, kind: str | None, threshold: float | None, settings: Settings) -> list[Match]:
+def _look_up(gate: Gate, what: str, kind: str | None, threshold: float | None, settings: Settings) -> LookUpResult:
     if kind != "file" and what != STDIN:
         try:
-            return gate.find_similar(document_id=what, threshold=threshold)
+            return gate.look_up(document_id=what, threshold=threshold)
         except UnknownDocument:
             if kind == "id" or not Path(what).is_file():
                 remedy = "give the id of a document that was checked in" + ("" if kind else ", or a file")
                 raise ConfigError(f"{what}: not known to {index_name(settings)}; {remedy}") from None
     text = read_text_argument(what, read_options(settings))
-    return gate.find_similar(text=text, threshold=threshold)
+    return gate.look_up(text=text, threshold=threshold)
 
 
-def _numbers(gate: Gate, matches: list[Match], profile: Profile) -> dict[str, str] | None:
-    """The similarity index of each match, under a profile that has them."""
-    if not isinstance(profile.method, SimilarityIndex):
-        return None
-    ids = [match.document_id for match in matches]
-    known = zip(ids, gate.explain(ids), strict=True)
-    return {name: show.similarity_index(verdicts[-1].fingerprint) for name, verdicts in known if verdicts}
+def _about(gate: Gate, matches: Sequence[Match]) -> dict[str, show.About]:
+    """What is known about the documents of matches."""
+    about: dict[str, show.About] = {}
+    for first in range(0, len(matches), ABOUT_AT_ONCE):
+        ids = [match.document_id for match in matches[first : first + ABOUT_AT_ONCE]]
+        stored = gate.with_store(partial(read_stored, document_ids=ids))
+        about |= {one.document_id: show.about(one, gate.method) for one in stored if one is not None}
+    return about
 
 
 def explain(document_id: str, *, options: Options) -> None:
@@ -79,7 +105,7 @@ def explain(document_id: str, *, options: Options) -> None:
         for sentence in show.reasons(verdict, settings.profile):
             tables.print_indented(out, sentence)
         if verdict.matches:
-            show.matches(out, verdict.matches)
+            show.matches(out, verdict.matches, settings.profile)
         tables.print_indented(out, show.fingerprint_line(verdict, settings.profile), style="dim")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
@@ -12,15 +13,18 @@ from gate.archive.files import Link
 from gate.cli import tables
 from gate.cli.common import printable
 from gate.cli.tables import StreamedTable, cell, gap, table
+from gate.core.explanation import LIMITS_HIT as LIMITS_HIT
 from gate.core.explanation import MEANINGS as MEANINGS
 from gate.core.explanation import reasons as reasons
 from gate.core.explanation import resemblance_of as resemblance_of
 from gate.core.explanation import versioned as versioned
+from gate.core.method import Method
 from gate.core.method_parameters import SimilarityIndex
 from gate.core.passages import Passage
 from gate.core.plan import Plan
-from gate.core.profile import Profile
-from gate.model import Match, Relation, Verdict
+from gate.core.profile import Profile, decides_by_bits
+from gate.index.tools.stored_documents import StoredDocument
+from gate.model import LookUpResult, Match, Relation, Verdict
 from gate.numbers import counted, number
 
 PASSAGE_WORDS = 50  # a passage of three times as many is shown by so many words of its beginning and its end
@@ -51,19 +55,65 @@ def bits(value: int | None) -> Text:
     return cell(None) if value is None else Text(str(value))
 
 
-def verdict_table(out: Console) -> StreamedTable:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What people recognise a document by, beside its id."""
+
+    title: str | None = None
+    path: str | None = None
+    fingerprint: str | None = None  # or its similarity index
+
+
+def about(stored: StoredDocument, method: Method) -> About:
+    """What an index knows about a document."""
+    details, number_ = stored.details, method.fingerprint(stored.body)
+    return About(
+        title=details.title if details else None,
+        path=details.uri if details else None,
+        fingerprint=None if number_ is None else f"{number_:016x}",
+    )
+
+
+def how_found(found: LookUpResult) -> list[str]:
+    """Whether a look-up had to scan, and whether there may be more than it found."""
+    sentences = []
+    if found.scanned:
+        sentences.append(
+            f"Buckets do not bring so distant ones together: {counted(found.scanned, 'fingerprint')} scanned."
+        )
+    if not found.complete:
+        sentences.append(
+            "There are more fingerprints than may be scanned, and there may be more matches (limits.max_scanned)."
+        )
+    sentences += [f"There may be more: {LIMITS_HIT[limit]}." for limit in found.degraded]
+    return sentences
+
+
+def measure_name(profile: Profile) -> str:
+    """What the profile decides by, as the head of a column."""
+    return "equal bits" if decides_by_bits(profile) else "resemblance"
+
+
+def _measure(match: Match | None, profile: Profile) -> Text:
+    if match is None:
+        return cell(None)
+    return fraction(match.bit_agreement if decides_by_bits(profile) else match.resemblance)
+
+
+def verdict_table(out: Console, profile: Profile) -> StreamedTable:
     """A table of verdicts, for the rows that `verdict_row` makes."""
-    return StreamedTable(out, "document", "verdict", "like", "resemblance", "bits", right=("resemblance", "bits"))
+    right = (measure_name(profile), "bits")
+    return StreamedTable(out, "document", "verdict", "like", *right, right=right)
 
 
-def verdict_row(verdict: Verdict, gone: Collection[str] = ()) -> tuple[Text, ...]:
+def verdict_row(verdict: Verdict, profile: Profile, gone: Collection[str] = ()) -> tuple[Text, ...]:
     """A document, its verdict, and the best match; `gone` are documents whose files are gone from disk."""
     best = verdict.matches[0] if verdict.matches else None
     return (
         cell(versioned(verdict.document_id, verdict.version)),
         relation(verdict.relation),
         like(best.document_id, is_gone=best.document_id in gone) if best else cell(None),
-        fraction(best.resemblance if best else None),
+        _measure(best, profile),
         bits(best.distance if best else None),
     )
 
@@ -86,18 +136,29 @@ def link_row(link: Link) -> tuple[Text, ...]:
     return cell(link.document_id), Text("link", style="dim"), cell(link.target), fraction(None), bits(None)
 
 
-def matches(out: Console, best_first: Sequence[Match], numbers: Mapping[str, str] | None = None) -> None:
-    """A table of matches; with the similarity indexes of documents, where there are some."""
-    right = ("resemblance", "contained", "bits", *(["similarity index"] if numbers else []))
-    rows = table(out, "document", "relation", *right, right=right)
+def matches(
+    out: Console, best_first: Sequence[Match], profile: Profile, about: Mapping[str, About] | None = None
+) -> None:
+    """A table of matches, with what is known about the documents, where anything is."""
+    known = about or {}
+    by_bits, numbered = decides_by_bits(profile), isinstance(profile.method, SimilarityIndex)
+    measures = [measure_name(profile), *([] if by_bits else ["contained"]), "bits"]
+    extra = ["similarity index" if numbered else "fingerprint"] if known and (by_bits or numbered) else []
+    labels = [
+        name for name in ("title", "path") if any(getattr(one, name) not in (None, id_) for id_, one in known.items())
+    ]
+    right = (*measures, *(["similarity index"] if numbered else []))
+    rows = table(out, "document", "relation", *measures, *extra, *labels, right=right)
     for match in best_first:
+        one = known.get(match.document_id, About())
         rows.add_row(
             cell(versioned(match.document_id, match.version)),
             relation(match.relation),
-            fraction(match.resemblance),
-            fraction(match.containment),
+            _measure(match, profile),
+            *([] if by_bits else [fraction(match.containment)]),
             bits(match.distance),
-            *([cell(numbers.get(match.document_id))] if numbers else []),
+            *([cell(similarity_index(one.fingerprint) if numbered else one.fingerprint)] if extra else []),
+            *(cell(getattr(one, name)) for name in labels),
         )
     out.print(rows)
 

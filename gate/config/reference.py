@@ -90,6 +90,7 @@ DESCRIPTIONS: dict[str, str] = {
     "limits.max_matches": "How many matches a verdict names.",
     "limits.max_candidates": "How many candidates are compared with one document.",
     "limits.max_bucket": "How many postings of one bucket are read.",
+    "limits.max_scanned": "How many fingerprints a look-up scans where it allows more bits to differ than buckets do.",
     "limits.batch_documents": "The largest number of documents in a batch.",
     "limits.batch_chars": "The largest number of characters in a batch.",
     "limits.max_title_chars": "How many characters of a title are kept and repeated.",

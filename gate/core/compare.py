@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from gate.core.exact_measures import are_multisets, exact_measures, features_of
-from gate.core.judge import DECIMALS, Likeness, alike, likeness_of_pair
+from gate.core.judge import DECIMALS, Likeness, alike, bit_agreement, likeness_of_pair
 from gate.core.method import Floats
 from gate.core.method_registry import method_of
 from gate.core.passages import Passage, passages
@@ -32,6 +32,9 @@ class Comparison(JsonStruct, frozen=True, kw_only=True):
     length_ratio: float | None  # under a length filter: the smaller of the two lengths that it goes by, of the larger
     fingerprints: tuple[str | None, str | None]
     passages: tuple[tuple[Passage, ...], tuple[Passage, ...]]  # each text, cut where what both share begins and ends
+    bit_agreement: float | None = (
+        None  # share of the 64 bits that are equal: of unrelated texts half, so no resemblance
+    )
 
 
 def compare(
@@ -67,6 +70,7 @@ def compare(
                 alike=is_alike,
                 relation=relation,
                 distance=likeness.distance,
+                bit_agreement=bit_agreement(likeness.distance),
                 resemblance=_rounded(exact.resemblance),
                 containment=(_rounded(exact.left_in_right), _rounded(exact.right_in_left)),
                 estimated_resemblance=likeness.resemblance,
@@ -107,6 +111,7 @@ def compare_signatures(
         alike=is_alike,
         relation=relation,
         distance=likeness.distance,
+        bit_agreement=bit_agreement(likeness.distance),
         resemblance=None,
         containment=(None, None),
         estimated_resemblance=likeness.resemblance,

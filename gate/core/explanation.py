@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gate.core.judge import bit_agreement
 from gate.core.method_parameters import Fingerprinted, LengthFilter, MinHash, SimilarityIndex
-from gate.core.profile import Profile
+from gate.core.profile import Profile, decides_by_bits
 from gate.errors import UnreadableReason
 from gate.model import Degraded, Match, Relation, Verdict
 from gate.numbers import counted, number
@@ -123,7 +124,9 @@ def _measured(best: Match, profile: Profile) -> str:
     if best.containment is not None:
         parts.append(f"has {number(best.containment, '%')} of its features in it")
     if best.distance is not None:
-        parts.append(f"differs from its fingerprint in {best.distance} of 64 bits")
+        agreement = bit_agreement(best.distance) or 0.0
+        equal = f" ({number(agreement, '%')} are equal)" if decides_by_bits(profile) else ""
+        parts.append(f"differs from its fingerprint in {best.distance} of 64 bits{equal}")
     what = versioned(best.document_id, best.version)
     if not parts:
         return f"The best match is {what}."
@@ -144,5 +147,6 @@ def _threshold(verdict: Verdict, profile: Profile) -> str:
     if profile.containment is not None and "containment" not in profile.method.unused:
         thresholds.append(f"a containment of at least {number(profile.containment, '%')}")
     if not thresholds and isinstance(profile.method, Fingerprinted):
-        thresholds.append(f"fingerprints within {profile.method.radius} bits")
+        agreement = bit_agreement(profile.method.radius) or 0.0
+        thresholds.append(f"fingerprints within {profile.method.radius} bits ({number(agreement, '%')} equal)")
     return f", which asks for {' or '.join(thresholds)}"

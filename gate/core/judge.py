@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gate.core.method import Measures, Method
 from gate.core.method_parameters import Fingerprinted
-from gate.core.profile import Profile
+from gate.core.profile import FINGERPRINT_BITS, Profile, decides_by_bits
 from gate.core.stored_verdict import Answer, Hit
 from gate.errors import UnreadableReason
 from gate.model import Degraded, Match, Relation
@@ -72,7 +72,7 @@ def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
     if profile.containment is not None and measures.left_in_right is not None and measures.right_in_left is not None:
         larger = np.maximum(measures.left_in_right, measures.right_in_left)
         decisions.append(np.round(larger, DECIMALS) >= profile.containment)
-    if not decisions and measures.distance is not None and isinstance(profile.method, Fingerprinted):
+    if measures.distance is not None and isinstance(profile.method, Fingerprinted) and decides_by_bits(profile):
         decisions.append(measures.distance <= profile.method.radius)
     pairs: NDArray[np.bool_] = np.logical_or.reduce(decisions)
     if measures.length_ratio is not None and profile.resemblance is not None:
@@ -164,6 +164,11 @@ def best_first(match: Likeness | Match) -> tuple[bool, float, int]:
     """The key that sorts matches: equal content, then the highest resemblance, then the least distance. What is equal
     in all three is left to the caller to put in order."""
     return (match.relation is not Relation.EXACT, -(match.resemblance or 0.0), match.distance or 0)
+
+
+def bit_agreement(distance: int | None) -> float | None:
+    """The share of equal bits of two fingerprints. Of unrelated texts half are equal: it is no resemblance."""
+    return None if distance is None else round(1.0 - distance / FINGERPRINT_BITS, DECIMALS)
 
 
 def _hit(document: EarlierDocument) -> Hit:

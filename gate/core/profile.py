@@ -12,12 +12,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, structs
 
-from gate.core.method_parameters import MAX_RADIUS, Fingerprinted, Hybrid, MethodParameters, SimHash
+from gate.core.method_parameters import Fingerprinted, Hybrid, MethodParameters, SimHash
 
 Tokenizer = Literal["characters", "words", "soundex"]
 Fraction = Annotated[float, Meta(gt=0.0, le=1.0)]
 
 FINGERPRINT_BITS = 64
+WIDEST_RADIUS = 24  # of a look-up: by chance, 3 % of unrelated texts are as near
 
 
 class Decisions(msgspec.Struct, frozen=True, array_like=True):
@@ -104,15 +105,27 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return Decisions(**used)
 
 
+def decides_by_bits(profile: Profile) -> bool:
+    """Whether two documents are alike by the distance of their fingerprints: there is no other threshold."""
+    method = profile.method
+    no_other = profile.resemblance is None and profile.containment is None
+    return isinstance(method, SimHash) or (isinstance(method, Fingerprinted) and no_other)
+
+
 def with_threshold(profile: Profile, threshold: float) -> Profile:
     """The profile with another threshold of likeness. Where a fingerprint is stored does not depend on the radius, so a
-    look-up by bits may be wider than those before it."""
+    look-up by bits may be wider than those before it. ValueError: it may not be so low."""
     if not 0.0 < threshold <= 1.0:
-        raise ValueError(f"threshold: {threshold} is not above 0 and at most 1")
+        raise ValueError(f"{threshold} is not allowed; give a number above 0 and at most 1")
     method = profile.method
-    by_bits = isinstance(method, SimHash) or (profile.resemblance is None and profile.containment is None)
-    if by_bits and isinstance(method, Fingerprinted):
+    if isinstance(method, Fingerprinted) and decides_by_bits(profile):
         bits = int(FINGERPRINT_BITS * (1.0 - threshold) + 1e-9)
-        return structs.replace(profile, method=structs.replace(method, radius=min(bits, MAX_RADIUS)))
+        if bits > WIDEST_RADIUS:
+            least = 1 - WIDEST_RADIUS / FINGERPRINT_BITS
+            raise ValueError(
+                f"{threshold} lets {bits} of {FINGERPRINT_BITS} bits differ, and unrelated texts differ in about 32; "
+                f"give {least} or more, which {WIDEST_RADIUS} bits are"
+            )
+        return structs.replace(profile, method=structs.replace(method, radius=bits))
     containment = None if profile.containment is None else threshold
     return structs.replace(profile, resemblance=threshold, containment=containment)

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gate.http.activity_messages import PageLimit
-from gate.http.document_messages import BitAgreement, DocumentFields, Fingerprint, Group
+from gate.http.document_messages import DocumentFields, Fingerprint, Group
 from gate.http.messages import Threshold
-from gate.model import Containment, Distance, Relation, Resemblance
+from gate.model import BitAgreement, Containment, Distance, Relation, Resemblance
 
 MAX_SAMPLE = 500  # documents that one request looks up
 

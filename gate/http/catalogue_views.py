@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from gate.core.compare import Comparison, compare_signatures
 from gate.core.explanation import reasons
+from gate.core.judge import bit_agreement
 from gate.core.method_registry import method_of
 from gate.core.stored_verdict import Answer, decode_answer
 from gate.errors import UnknownDocument
@@ -28,7 +29,7 @@ from gate.http.catalogue_messages import (
     PairsQuery,
     StoredPair,
 )
-from gate.http.document_messages import bit_agreement, detail_values
+from gate.http.document_messages import detail_values
 from gate.http.looking import threshold_of
 from gate.index.tools.stored_documents import StoredDocument, read_stored
 from gate.model import Match, Verdict
@@ -104,12 +105,12 @@ class CatalogueViews:
                 break
             sampled += 1
             try:
-                matches = await self._parts.gate().find_similar(
+                looked_up = await self._parts.gate().look_up(
                     document_id=document_id, threshold=threshold, limit=MAX_PAIRS - len(found)
                 )
             except UnknownDocument:  # deleted meanwhile
                 continue
-            for match in matches:
+            for match in looked_up.matches:
                 if (match.document_id, document_id) not in found:
                     found[document_id, match.document_id] = match
         own = threshold_of(self._parts.profile)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gate.core.compare import Comparison
 from gate.core.exact_measures import are_multisets
-from gate.core.judge import DECIMALS
+from gate.core.judge import bit_agreement
 from gate.core.method_parameters import Fingerprinted, SimilarityIndex
-from gate.core.profile import FINGERPRINT_BITS, Profile
+from gate.core.profile import Profile, decides_by_bits
 from gate.http.compare_messages import ComparedMeasure
 from gate.model import Relation
 from gate.numbers import counted, number
@@ -59,10 +59,8 @@ def measures_of(compared: Comparison, profile: Profile) -> list[ComparedMeasure]
 
 def _of_bits(distance: int, profile: Profile) -> list[ComparedMeasure]:
     method = profile.method
-    decides = profile.resemblance is None or "resemblance" in method.unused
-    decides &= profile.containment is None or "containment" in method.unused
-    radius = method.radius if decides and isinstance(method, Fingerprinted) else None
-    agreement = round(1.0 - distance / FINGERPRINT_BITS, DECIMALS)
+    radius = method.radius if isinstance(method, Fingerprinted) and decides_by_bits(profile) else None
+    agreement = bit_agreement(distance)
     return [
         ComparedMeasure(
             name="distance",
@@ -77,7 +75,7 @@ def _of_bits(distance: int, profile: Profile) -> list[ComparedMeasure]:
             label="Bit agreement",
             value=agreement,
             estimate=agreement,
-            threshold=None if radius is None else round(1.0 - radius / FINGERPRINT_BITS, DECIMALS),
+            threshold=bit_agreement(radius),
             meaning="Share of the 64 bits in which they agree: of unrelated texts half do, so it is no resemblance.",
         ),
     ]

@@ -6,20 +6,23 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from gate.core.judge import DECIMALS
-from gate.core.profile import FINGERPRINT_BITS
-from gate.model import Containment, Distance, DocumentDetails, Match, Relation, Resemblance, Verdict, Version
+from gate.model import (
+    BitAgreement,
+    Complete,
+    Containment,
+    Degraded,
+    Distance,
+    DocumentDetails,
+    Match,
+    Relation,
+    Resemblance,
+    Scanned,
+    Verdict,
+    Version,
+)
 
-BitAgreement = Annotated[
-    float | None,
-    Meta(
-        description="Share of the 64 bits in which the fingerprints agree: of unrelated texts half do, so it is no "
-        "resemblance; null: the method has none.",
-        examples=[0.9688],
-    ),
-]
 Fingerprint = Annotated[
     str | None, Meta(description="SimHash in hexadecimal; null: it is too short, or the method has none.")
 ]
@@ -64,6 +67,9 @@ class SimilarDocuments(msgspec.Struct, frozen=True, kw_only=True):
     matches: list[SimilarDocument]
     fingerprint: Annotated[str | None, Meta(description="Of what was asked for.")]
     threshold: Annotated[float | None, Meta(description="That was in force; null: the profile has none.")]
+    scanned: Scanned = 0
+    complete: Complete = True
+    degraded: Annotated[tuple[Degraded, ...], Meta(description="Limits that were hit, so that there may be more.")]
 
 
 class DocumentVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,11 +104,6 @@ def detail_values(details: DocumentDetails | None) -> dict[str, Any]:
     return {name: getattr(details, name) for name in _DETAILS} if details else {}
 
 
-def bit_agreement(distance: int | None) -> float | None:
-    return None if distance is None else round(1.0 - distance / FINGERPRINT_BITS, DECIMALS)
-
-
 def match_values(match: Match) -> dict[str, Any]:
     """What a match says, as fields of a `SimilarDocument`."""
-    names = ("document_id", "version", "relation", "distance", "resemblance", "containment")
-    return {name: getattr(match, name) for name in names} | {"bit_agreement": bit_agreement(match.distance)}
+    return structs.asdict(match)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -46,13 +47,14 @@ class Looking:
 
     async def _similar(self, asked: SimilarQuery | SimilarRequest, **what: str) -> SimilarDocuments:
         threshold = None if asked.threshold is UNSET else asked.threshold
-        matches = await self._parts.gate().find_similar(
+        looked_up = await self._parts.gate().look_up(
             text=what.get("text"),
             document_id=what.get("document_id"),
             fingerprint=what.get("fingerprint"),
             threshold=threshold,
             limit=asked.limit,
         )
+        matches = looked_up.matches
         rows = [
             row for first in range(0, len(matches), _BATCH) for row in await self._rows(matches[first : first + _BATCH])
         ]
@@ -60,9 +62,12 @@ class Looking:
             matches=rows,
             fingerprint=None,
             threshold=threshold_of(self._parts.profile) if threshold is None else threshold,
+            scanned=looked_up.scanned,
+            complete=looked_up.complete,
+            degraded=looked_up.degraded,
         )
 
-    async def _rows(self, matches: list[Match]) -> list[SimilarDocument]:
+    async def _rows(self, matches: Sequence[Match]) -> list[SimilarDocument]:
         """Matches with what people recognise the documents by; without those that were deleted meanwhile."""
         ids = [match.document_id for match in matches]
         stored = await self._parts.gate().with_store(partial(read_stored, document_ids=ids))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Protocol, TypeVar
 
 from gate.index.scan import ScannableStore
-from gate.model import CheckIn, Match, Verdict
+from gate.model import CheckIn, LookUpResult, Verdict
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ class ServedGate(Protocol):
 
     async def preview(self, documents: Iterable[CheckIn]) -> list[Verdict]: ...
 
-    async def find_similar(
+    async def look_up(
         self,
         *,
         text: str | None = None,
@@ -26,7 +26,7 @@ class ServedGate(Protocol):
         fingerprint: str | int | None = None,
         threshold: float | None = None,
         limit: int | None = None,
-    ) -> list[Match]: ...
+    ) -> LookUpResult: ...
 
     async def explain(self, document_ids: Iterable[str]) -> list[list[Verdict]]: ...
 

@@ -47,7 +47,8 @@ class Scan(Protocol):
         There may be none although more come. The order is that of the ids, in Redis that of its tables, where a
         document may also come twice. ValueError: the cursor is none of this kind of index."""
 
-    def postings(self) -> AsyncIterator[PostingRows]: ...
+    def postings(self, table: int | None = None) -> AsyncIterator[PostingRows]:
+        """Every posting, or every one of a table."""
 
     async def missing(self, keys: Keys, entries: Keys, tags: Keys) -> PostingRows:
         """Those of the postings that are not in their buckets, however long these are."""

@@ -11,7 +11,7 @@ from msgspec import structs
 from gate.core.builtin_profiles import BUILT_IN
 from gate.core.method_parameters import BswN, Hybrid, MethodParameters, MinHash, MinN, ModN, SimHash, SketchN
 from gate.core.method_registry import METHODS
-from gate.core.profile import BY_FINGERPRINT, NOT_SHAPING, Profile, with_threshold
+from gate.core.profile import BY_FINGERPRINT, NOT_SHAPING, Profile, decides_by_bits, with_threshold
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 OTHERS: dict[str, object] = {
@@ -105,7 +105,26 @@ def test_a_method_of_windows_has_no_size_of_grams(kind: type[MethodParameters]) 
 
 def test_a_profile_of_a_fingerprint_alone_takes_a_threshold_as_bits() -> None:
     assert with_threshold(BUILT_IN["simhash"], 0.9).method == SimHash(radius=6)
-    assert with_threshold(Profile(name="p", resemblance=None), 0.5).method == Hybrid(radius=16)
+    assert with_threshold(BUILT_IN["simhash"], 0.7).method == SimHash(radius=19)
+    assert with_threshold(Profile(name="p", resemblance=None), 0.625).method == Hybrid(radius=24)
+
+
+def test_a_threshold_that_lets_more_bits_differ_than_mean_anything_is_refused() -> None:
+    for threshold in (0.609, 0.5, 0.1):
+        with pytest.raises(
+            ValueError, match=r"bits differ, and unrelated texts differ in about 32; give 0\.625 or more"
+        ):
+            with_threshold(BUILT_IN["roth-2013"], threshold)
+
+
+@pytest.mark.parametrize(
+    ("profile", "by_bits"),
+    [("simhash", True), ("roth-2013", True), ("standard", False), ("minhash", False), ("roth-2011", False)],
+)
+def test_a_fingerprint_decides_where_no_other_threshold_does(profile: str, by_bits: bool) -> None:
+    assert decides_by_bits(BUILT_IN[profile]) == by_bits
+    without = structs.replace(BUILT_IN[profile], resemblance=None, containment=None)
+    assert decides_by_bits(without) == (profile in ("simhash", "roth-2013", "standard"))
 
 
 def test_any_other_profile_takes_a_threshold_as_it_is() -> None:
@@ -116,5 +135,5 @@ def test_any_other_profile_takes_a_threshold_as_it_is() -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, -0.1, 1.1])
 def test_a_threshold_outside_of_0_to_1_is_refused(threshold: float) -> None:
-    with pytest.raises(ValueError, match="not above 0 and at most 1"):
+    with pytest.raises(ValueError, match="is not allowed; give a number above 0 and at most 1"):
         with_threshold(BUILT_IN["standard"], threshold)

@@ -26,10 +26,29 @@ async def test_similar_documents_are_found_by_text_id_and_fingerprint(service: S
         assert (match["document_id"], match["group"]) == ("reports/ä 1", "reports/ä 1"), path
         assert {name: match[name] for name in known} == known
         assert match["fingerprint"] == verdict["fingerprint"]
-        assert match["bit_agreement"] == 1 - match["distance"] / 64
+        assert match["bit_agreement"] == round(1 - match["distance"] / 64, 4)
     path = f"/v1/documents/{quote('reports/ä 1', safe='')}/similar"
     answer = (await service.client.get(path, params={"threshold": 0.9})).json()
-    assert answer == {"matches": [], "fingerprint": verdict["fingerprint"], "threshold": 0.9}
+    found_nothing = {"matches": [], "scanned": 0, "complete": True, "degraded": []}
+    assert answer == {**found_nothing, "fingerprint": verdict["fingerprint"], "threshold": 0.9}
+
+
+async def test_a_threshold_of_bits_means_what_it_says_and_a_wide_one_scans(service: ServiceUnderTest) -> None:
+    verdict = await service.check_in("a", LIGHTHOUSE)
+    far = f"{int(verdict['fingerprint'], 16) ^ (1 << 20) - 1:016x}"  # 20 bits
+
+    async def look_up(threshold: float) -> dict[str, Any]:
+        query = f"fingerprint={far}&threshold={threshold}"
+        answer: dict[str, Any] = (await service.client.get(f"/v1/similar?{query}")).json()
+        return answer
+
+    wide, narrower = await look_up(0.68), await look_up(0.69)
+    assert [match["distance"] for match in wide["matches"]] == [20]
+    assert (wide["scanned"], wide["complete"]) == (1, True)
+    assert (narrower["matches"], narrower["scanned"]) == ([], 1)
+    refused = await service.client.get("/v1/similar", params={"fingerprint": far, "threshold": 0.6})
+    assert problem(refused) == (422, "bad_parameter", "threshold")
+    assert "give 0.625 or more" in refused.json()["detail"]
 
 
 async def test_a_copy_is_found_by_its_original_and_names_its_family() -> None:

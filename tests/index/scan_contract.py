@@ -128,6 +128,16 @@ class ScanContract:
         await store.append(*(u64(*column) for column in zip(*made, strict=True)))
         assert await postings(store) == sorted(made)
 
+    async def test_the_postings_of_one_table_are_scanned_alone(self, open_store: OpenScannable) -> None:
+        store = await open_store(2)
+        await store.register_content([new_entry(entry=1), new_entry("d2", SECOND, entry=2)])
+        tables = [0, 1, ord("*"), ord("?"), ord("["), 255]
+        made = {table: [((table << 32) + n, entry, n) for n in (0, 1, 7) for entry in (1, 2)] for table in tables}
+        made[0] += [(5, n, n) for n in range(3, 9)]  # a crowded bucket
+        await store.append(*(u64(*column) for column in zip(*(row for rows in made.values() for row in rows))))
+        for table in (*tables, 2):
+            assert await gathered_postings(store.scan().postings(table)) == sorted(made.get(table, []))
+
     async def test_records_that_stay_are_scanned_while_others_come_and_go(self, store: ScannableStore) -> None:
         async def scanned() -> set[int]:
             met: set[int] = set()

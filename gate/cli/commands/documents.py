@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import field_names, file_selection, reading, report_files, verbose
+from gate.cli.commands.shared import (
+    field_names,
+    file_selection,
+    fingerprint_option,
+    reading,
+    report_files,
+    threshold,
+    verbose,
+)
 from gate.cli.common import common
 
 
@@ -66,8 +74,11 @@ def check(**arguments: Any) -> None:
 
 
 @click.command()
-@click.argument("left", metavar="A", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.argument("right", metavar="B", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.argument(
+    "files", metavar="A B", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
+)
+@fingerprint_option("Compare this fingerprint, 16 hexadecimal digits, in the place of a file.", "fingerprints")
+@threshold
 @click.option("--passages/--no-passages", default=True, help="Show the texts with the passages that they share marked.")
 @click.option("--full", is_flag=True, help="Show long passages in full.")
 @common(index=False)
@@ -77,6 +88,7 @@ def compare(**arguments: Any) -> None:
     \b
       gate compare draft.txt final.txt
       gate compare --no-passages a.txt b.txt
+      gate compare draft.txt --fingerprint 0123456789abcdef --threshold 0.8
       pdftotext report.pdf - | gate compare - report.txt
 
     Passages that both texts share are green, the others yellow; in a pipe the shared ones are put in [[brackets]].
@@ -88,29 +100,28 @@ def compare(**arguments: Any) -> None:
 
 
 @click.command()
-@click.argument("what", metavar="ID|FILE")
-@click.option(
-    "--threshold",
-    metavar="0..1",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
-    help="Another resemblance than the profile's.",
-)
+@click.argument("what", metavar="[ID|FILE]", required=False)
+@fingerprint_option("Look for this fingerprint instead: 16 hexadecimal digits.")
+@threshold
 @click.option(
     "--as", "kind", type=click.Choice(["id", "file"]), help="What the argument is; by default it may be either."
 )
 @common()
 def similar(**arguments: Any) -> None:
-    """Find documents in the index that are like one of them, or like a file.
+    """Find documents in the index that are like one of them, like a file, or near a fingerprint.
 
     \b
       gate similar reports/2026.txt --index notes.sqlite
       gate similar draft.txt --as file --threshold 0.5 --index notes.sqlite
+      gate similar --fingerprint 0123456789abcdef --threshold 0.8 --index notes.sqlite
 
     The argument is an id that the index knows, or else a file. A file named - is read from standard input.
 
-    With a threshold below the profile's, fewer of the similar documents are found the less alike they are: `gate plan`
-    shows how many. Documents that were refused as copies are not in the index, unless the profile says index = "all":
-    from a copy its original is found, but not the other way round.
+    Where a profile decides by fingerprints, and of a fingerprint, the threshold is the share of equal bits, from 0.625
+    on, and all that is as near is found: below 0.75 every fingerprint of the index is scanned, and the answer says so.
+    Elsewhere it is a resemblance. Below the profile's, fewer of the similar documents are found the less alike they
+    are: `gate plan` shows how many. Documents that were refused as copies are not in the index, unless the profile says
+    index = "all": from a copy its original is found, but not the other way round.
     """
     from gate.cli.documents import similar
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from gate.cli.common import F, ReportFiles
 from gate.stream.field_names import FieldNames
 
 FORMAT_NAMES = ("tar", "zip", "parquet", "warc", "mbox", "jsonl", "csv", "document")  # of gate.archive.formats
+
+_FINGERPRINT = re.compile("[0-9a-fA-F]{16}")
 
 
 def verbose(command: F) -> F:
@@ -156,3 +160,27 @@ def report_files(command: F) -> F:
         decorated = option(decorated)
     typed: F = decorated
     return typed
+
+
+def threshold(command: F) -> F:
+    """Add the option of another threshold than the profile's."""
+    option = click.option(
+        "--threshold",
+        metavar="0..1",
+        type=click.FloatRange(0.0, 1.0, min_open=True),
+        help="Another resemblance than the profile's, or share of equal bits where fingerprints decide.",
+    )
+    return option(command)
+
+
+def fingerprint_option(help_text: str, name: str = "fingerprint") -> Callable[[F], F]:
+    """The option that gives a fingerprint by its value; as `fingerprints`, several of them."""
+    several = name == "fingerprints"
+    return click.option("--fingerprint", name, metavar="HEX", multiple=several, callback=_fingerprints, help=help_text)
+
+
+def _fingerprints(context: click.Context, parameter: click.Parameter, value: str | tuple[str, ...] | None) -> Any:
+    for digits in (value,) if isinstance(value, str) else value or ():
+        if not _FINGERPRINT.fullmatch(digits):
+            raise click.BadParameter(f"{digits!r} is not one; give 16 hexadecimal digits, as `gate explain` shows them")
+    return value

@@ -49,12 +49,12 @@ class MemoryScan:
             documents = [Document(name, store._documents[name]) for name in names]
         return DocumentSlice(documents, names[-1] if len(names) == count else "", "", len(names))
 
-    async def postings(self) -> AsyncIterator[PostingRows]:
-        for table in range(TABLES):
+    async def postings(self, table: int | None = None) -> AsyncIterator[PostingRows]:
+        for number in range(TABLES) if table is None else (table,):
             bucket = 0
             while True:
                 with self._store._lock:
-                    rows, bucket = self._store._buckets.page(table, bucket, POSTINGS)
+                    rows, bucket = self._store._buckets.page(number, bucket, POSTINGS)
                 if len(rows[0]):
                     yield rows
                 if not bucket:

@@ -35,11 +35,16 @@ if TYPE_CHECKING:
 SCAN_HASH, MISSING_POSTINGS = load_script("scan_hash"), load_script("missing_postings")
 ADD_ENTRIES, RESTORE_DOCUMENTS = load_script("add_entries"), load_script("restore_documents")
 FIELDS_AT_ONCE = 256  # of each shard: some thousands in all, a few milliseconds of the server
+PASSED_AT_ONCE = 1024  # of which most are passed over: the fields of another table
 NO_LIMIT = 1 << 40
+ANY_NAME = b"*"
+_GLOB = re.compile(rb"[*?\[\]\\^]")
 _CURSOR = re.compile(r"([0-9]{1,18})\.([01][0-9a-f])\.(0|[1-9][0-9]{0,19})\.(.*)", re.DOTALL)
 
 
-async def pages(shards: Shards, script: Script, kind: bytes, *arguments: bytes | int) -> AsyncIterator[list[Any]]:
+async def pages(
+    shards: Shards, script: Script, kind: bytes, *arguments: bytes | int, count: int = FIELDS_AT_ONCE
+) -> AsyncIterator[list[Any]]:
     """What a script returns of a kind of hash, page by page: one of each shard and generation that has more."""
     view = await shards.current_view()
     cursors = dict.fromkeys(product(range(SHARDS), view.read.encode()), b"0")
@@ -47,7 +52,7 @@ async def pages(shards: Shards, script: Script, kind: bytes, *arguments: bytes |
         places = list(cursors)
         numbers, names = np.array([shard for shard, _ in places]), [bytes([g]) + kind for _, g in places]
         shares, order = shares_of(numbers, (names,), ([cursors[place] for place in places],))
-        returned = await shards.call(script, shares, FIELDS_AT_ONCE, *arguments)
+        returned = await shards.call(script, shares, count, *arguments)
         replies = [reply for replies in returned for reply in replies]
         for i, (cursor, _) in zip(order, replies, strict=True):
             cursors[places[i]] = cursor
@@ -85,7 +90,7 @@ class RedisScan:
             place, page, last = places[0], b"0", ""
         numbers, kind = np.array([int(place[1:], 16)]), place[0].encode() + b"d"
         shares, _ = shares_of(numbers, ([kind],), ([page],))
-        [[(next_page, fields)]] = await self._shards.call(SCAN_HASH, shares, count)
+        [[(next_page, fields)]] = await self._shards.call(SCAN_HASH, shares, count, ANY_NAME)
         values = {name.decode(): value for name, value in zip(fields[::2], fields[1::2], strict=True)}
         names = sorted(name for name in values if name > last and name.startswith(id_prefix))
         following = places[places.index(place) + (next_page == b"0") :]
@@ -96,15 +101,22 @@ class RedisScan:
             len(values),
         )
 
-    async def _fields(self, kind: bytes) -> AsyncIterator[list[tuple[bytes, bytes]]]:
-        async for hash_pages in pages(self._shards, SCAN_HASH, kind):
+    async def _fields(
+        self, kind: bytes, pattern: bytes = ANY_NAME, *, count: int = FIELDS_AT_ONCE
+    ) -> AsyncIterator[list[tuple[bytes, bytes]]]:
+        async for hash_pages in pages(self._shards, SCAN_HASH, kind, pattern, count=count):
             yield [pair for page in hash_pages for pair in zip(page[::2], page[1::2], strict=True)]
 
-    async def postings(self) -> AsyncIterator[PostingRows]:
-        async for fields in self._fields(b"b"):
+    async def postings(self, table: int | None = None) -> AsyncIterator[PostingRows]:
+        first = b"" if table is None else bytes([table])  # of the name of a bucket
+        every = _GLOB.sub(rb"\\\g<0>", first) + ANY_NAME
+        count = FIELDS_AT_ONCE if table is None else PASSED_AT_ONCE
+        async for fields in self._fields(b"b", every, count=count):
             if fields:
                 yield self._unpacked(*zip(*fields, strict=True))
-        crowded = [(shard, names) for shard, names in enumerate(await self._reader.crowded(range(SHARDS))) if names]
+        full = enumerate(await self._reader.crowded(range(SHARDS)))
+        named = ((shard, [name for name in names if name[1:].startswith(first)]) for shard, names in full)
+        crowded = [(shard, names) for shard, names in named if names]
         for (_, names), overflow in zip(crowded, await self._reader.overflow(crowded, NO_LIMIT), strict=True):
             yield self._unpacked([name[1:] for name in names], overflow)
 

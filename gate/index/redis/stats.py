@@ -8,7 +8,7 @@ from gate.index.redis.client import load_script, make_pipeline, translate_errors
 from gate.index.redis.generations import scan_keys
 from gate.index.redis.layout import decode_held
 from gate.index.redis.packing import Widths
-from gate.index.redis.scan import pages
+from gate.index.redis.scan import ANY_NAME, pages
 from gate.index.redis.shards import Shards
 
 BUCKET_SIZES = load_script("bucket_sizes")
@@ -48,7 +48,7 @@ async def measure_index(shards: Shards, widths: Widths) -> dict[str, int]:
 async def _bytes_of_details(shards: Shards, documents: int) -> int:
     """By the details of the first documents of each shard: they are as good as drawn at random."""
     sampled = size = 0
-    async for page in pages(shards, SCAN_HASH, b"d"):
+    async for page in pages(shards, SCAN_HASH, b"d", ANY_NAME):
         values = [value for fields in page for value in fields[1::2]]
         sampled += len(values)
         size += sum(len(stored.details) for value in values for stored in decode_held(value))

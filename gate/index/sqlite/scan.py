@@ -26,7 +26,7 @@ WHERE content > ? AND entry NOT IN (SELECT entry FROM entries) ORDER BY content 
 _DOCUMENTS = "SELECT DISTINCT document FROM held WHERE document > ? ORDER BY document LIMIT ?"
 _DOCUMENTS_FROM = "SELECT DISTINCT document FROM held WHERE document >= ? ORDER BY document LIMIT ?"
 _POSTINGS = """
-SELECT key, number, entry, tag FROM postings WHERE (key, number) > (?, ?) ORDER BY key, number LIMIT ?
+SELECT key, number, entry, tag FROM postings WHERE (key, number) > (?, ?) AND key <= ? ORDER BY key, number LIMIT ?
 """
 _MISSING = """
 SELECT wanted.key FROM json_each(?) AS wanted WHERE NOT EXISTS (
@@ -80,9 +80,10 @@ class SqliteScan:
             documents = [Document(name, contents_of(connection, name)) for name in names]
         return DocumentSlice(documents, names[-1] if len(names) == count else "", "", len(names))
 
-    async def postings(self) -> AsyncIterator[PostingRows]:
-        key, number = LOWEST, 0
-        while rows := self._rows(_POSTINGS, key, number, POSTINGS):
+    async def postings(self, table: int | None = None) -> AsyncIterator[PostingRows]:
+        key, last = (LOWEST, HIGHEST) if table is None else (table << 32, (table + 1 << 32) - 1)
+        number = 0
+        while rows := self._rows(_POSTINGS, key, number, last, POSTINGS):
             key, number = rows[-1][:2]
             keys, _, entries, tags = np.array(rows, np.int64).T.astype(np.uint64)
             yield keys, entries, tags

@@ -25,6 +25,13 @@ async def test_documents_entries_and_postings_are_counted_with_the_largest_bucke
     assert all(info[part] > 0 for part in ("bytes_buckets", "bytes_entries", "bytes_documents"))
 
 
+async def test_the_bytes_of_details_are_those_of_all_documents(open_store: OpenRedis) -> None:
+    store = await open_store(4096)
+    new = [new_entry(f"d{n}", n.to_bytes(16, "big"), entry=n + 1)._replace(details=b"7 bytes") for n in range(40)]
+    await store.register_content(new)
+    assert (await store.info())["bytes_details"] == 7 * 40
+
+
 async def test_both_generations_are_counted_after_a_rotation(open_store: OpenRedis) -> None:
     store = await open_store(4096)
     for n in range(2):
