@@ -42,6 +42,7 @@ from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.index.sqlite.store import SqliteStore
 from gate.index.store import EntryRecord, HeldContent, new_entry_id, retry_stale
+from gate.index.tools.pairs import PairFinder
 from gate.index.tools.stored_documents import read_stored
 from gate.limits import Limits
 from gate.look_up import LookUp, record_of
@@ -431,6 +432,13 @@ class Gate:
 
     def _record(self, content: bytes) -> EntryRecord | None:
         return self._run(record_of(self._store, content))
+
+    def pair_finder(self, threshold: float | None = None) -> PairFinder:
+        """What finds all pairs that are alike; `threshold` as in `find_similar`."""
+        self._require_open()
+        profile = self.profile if threshold is None else at_threshold(self.profile, threshold)
+        method = self.method if profile is self.profile else method_of(profile, self._secret)
+        return PairFinder(self._store, self._index(profile), method, profile, self.limits)
 
     # Keeping
 

@@ -69,7 +69,8 @@ class LookUp:
         method = self._profile.method
         wide = isinstance(method, Fingerprinted) and decides_by_bits(self._profile) and method.radius > MAX_RADIUS
         if not (wide and body):
-            await self._add(await retry_stale(lambda: self._index.find_alike(body)), content)
+            [alike] = await retry_stale(lambda: self._index.find_alike([body]))
+            await self._add(alike, content)
             return bool(self._signatures)
         if self._scan is None:
             assert isinstance(method, Fingerprinted)  # noqa: S101 - it is wide

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from gate.cli.common import INTERRUPTED, PIPE_CLOSED, SOME_FAILED, UNAVAILABLE, WRONG_USE, complain, resume_hint
-from gate.errors import BadDocument, ConfigError, Unavailable
+from gate.errors import BadDocument, ConfigError, Unavailable, UsageError
 
 HELP_WIDTH = 110
 _ARGUMENTS = "gate.arguments"  # the key of the command line in the context's meta
@@ -91,6 +91,9 @@ class MainGroup(LazyGroup):
         except ConfigError as exc:
             for problem in exc.problems:
                 complain(problem)
+            ctx.exit(WRONG_USE)
+        except UsageError as exc:  # an option that the library refuses: a threshold, a fingerprint
+            complain(str(exc))
             ctx.exit(WRONG_USE)
         except BadDocument as exc:
             complain(str(exc))

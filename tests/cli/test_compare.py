@@ -108,3 +108,30 @@ def test_control_characters_of_a_text_do_not_reach_the_terminal(tmp_path: Path) 
     (tmp_path / "a").write_text("one two \x1b]0;title\x07 three four five")
     result = gate(tmp_path / "a", tmp_path / "a")
     assert "\x1b" not in result.stdout
+
+
+def test_a_fingerprint_takes_the_place_of_a_text(texts: tuple[Path, Path]) -> None:
+    whole = json.loads(gate(*texts, "--json", "--profile", "simhash").stdout)
+    left, right = whole["fingerprints"]
+    for sides in ([texts[0], "--fingerprint", right], ["--fingerprint", left, "--fingerprint", right.upper()]):
+        report = json.loads(gate(*sides, "--json", "--profile", "simhash").stdout)
+        assert (report["distance"], report["fingerprints"]) == (whole["distance"], [left, right])
+        assert report["bit_agreement"] == round(1 - report["distance"] / 64, 4)
+        assert "equal bits" in gate(*sides, "--profile", "simhash").stdout
+
+
+def test_a_threshold_decides_whether_two_texts_are_alike(texts: tuple[Path, Path]) -> None:
+    def alike(threshold: str) -> bool:
+        report = json.loads(gate(*texts, "--json", "--threshold", threshold).stdout)
+        return bool(report["alike"])
+
+    assert [alike("0.5"), alike("1")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "sides", [[], ["--fingerprint", "0" * 16], ["--fingerprint", "0" * 15, "--fingerprint", "0" * 16]]
+)
+def test_what_is_no_two_things_is_refused(sides: list[str]) -> None:
+    result = gate(*sides)
+    assert result.exit_code == 2
+    assert "give" in result.stderr

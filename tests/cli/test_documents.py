@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from gate.cli import main
 from gate.demo import BREAD, LIGHTHOUSE
+from gate.numbers import number
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -77,6 +78,60 @@ def test_an_explanation_for_a_program_is_the_verdict(index: Path) -> None:
     [verdict] = lines(gate("explain", "new/c.txt", "--index", index, "--json"))
     assert verdict["relation"] == "near"
     assert verdict["group"] == "a.txt"
+
+
+@pytest.fixture
+def by_bits(folder: Path, tmp_path: Path) -> tuple[str, ...]:
+    """The options of an index under a profile that decides by fingerprints and keeps all documents."""
+    kept = ("--profile", "roth-2013", "--index", str(tmp_path / "bits.sqlite"))
+    assert gate("check", folder, *kept).exit_code == 0
+    return kept
+
+
+def test_where_fingerprints_decide_tables_show_the_share_of_equal_bits(folder: Path, by_bits: tuple[str, ...]) -> None:
+    [verdict] = lines(gate("explain", "new/c.txt", *by_bits, "--json"))
+    [match] = verdict["matches"]
+    share = number(match["bit_agreement"], "%")
+    assert match["bit_agreement"] == round(1 - match["distance"] / 64, 4)
+    assert f"in {match['distance']} of 64 bits ({share} are equal)" in gate("explain", "new/c.txt", *by_bits).stdout
+    heads = gate("check", folder, "--profile", "roth-2013").stdout.splitlines()
+    assert heads[0].split() == ["document", "verdict", "like", "equal", "bits", "bits"]
+    assert share in heads[3]
+    [found] = lines(gate("similar", "new/c.txt", *by_bits, "--json"))
+    [other] = lines(gate("explain", "a.txt", *by_bits, "--json"))
+    assert (found["bit_agreement"], found["fingerprint"]) == (match["bit_agreement"], other["fingerprint"])
+    table = gate("similar", "new/c.txt", *by_bits).stdout.splitlines()
+    assert table[0].split() == ["document", "relation", "equal", "bits", "bits", "fingerprint"]
+    assert [share in table[1], other["fingerprint"] in table[1]] == [True, True]
+
+
+def test_a_fingerprint_is_looked_up_by_its_value(by_bits: tuple[str, ...]) -> None:
+    [verdict] = lines(gate("explain", "a.txt", *by_bits, "--json"))
+    far = f"{int(verdict['fingerprint'], 16) ^ (1 << 18) - 1:016x}"
+    wide = gate("similar", "--fingerprint", far, "--threshold", "0.7", *by_bits)
+    assert "a.txt" in wide.stdout
+    assert "3 fingerprints scanned" in wide.stdout
+    assert "like" in gate("similar", "--fingerprint", far, "--threshold", "0.75", *by_bits).stdout
+    [told] = [
+        json.loads(line)
+        for line in gate("similar", "--fingerprint", far, "--threshold", "0.7", "--json", *by_bits).stderr.splitlines()
+    ]
+    assert told == {"scanned": 3, "complete": True, "degraded": []}
+
+
+@pytest.mark.parametrize("what", [["--fingerprint", "0123"], [], ["a.txt", "--fingerprint", "0" * 16]])
+def test_a_look_up_wants_one_thing_and_a_fingerprint_of_sixteen_digits(
+    by_bits: tuple[str, ...], what: list[str]
+) -> None:
+    result = gate("similar", *what, *by_bits)
+    assert result.exit_code == 2
+    assert "give" in result.stderr
+
+
+def test_a_threshold_that_no_look_up_can_answer_is_refused(by_bits: tuple[str, ...]) -> None:
+    result = gate("similar", "a.txt", "--threshold", "0.6", *by_bits)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "give 0.625 or more" in result.stderr
 
 
 def test_a_similarity_index_is_shown_as_a_number(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gate.cli.commands.shared import content_root, field_names, verbose
-from gate.cli.common import brokers, common
+from gate.cli.commands.shared import content_root, field_names, threshold, verbose
+from gate.cli.common import F, brokers, common
+
+# Those of `gate.model.Relation`, which completion does without.
+RELATIONS = ("new", "exact", "near", "contained", "contains", "revision", "too_short", "empty", "unreadable")
 
 
 @click.group()
@@ -17,6 +21,9 @@ def index() -> None:
 
     \b
       gate index info --index notes.sqlite
+      gate index documents --index notes.sqlite --title report
+      gate index pairs --index notes.sqlite
+      gate index groups --index notes.sqlite
       gate index verify --index redis://localhost:6379/0 --fix
       gate index export --index notes.sqlite -o notes.jsonl
       gate index import notes.jsonl --index redis://localhost:6379/0
@@ -38,6 +45,93 @@ def info(**arguments: Any) -> None:
     from gate.cli.index import info
 
     info(**arguments)
+
+
+def _listed(what: str) -> Callable[[F], F]:
+    """Add the options of a list."""
+
+    def decorate(command: F) -> F:
+        decorated: Any = command
+        for option in (
+            click.option(
+                "--format",
+                "form",
+                type=click.Choice(["table", "csv", "jsonl"]),
+                help="A table, or for programs CSV or JSON Lines; --json is jsonl.",
+            ),
+            click.option("--limit", metavar="N", type=click.IntRange(1), help=f"List at most so many {what}."),
+        ):
+            decorated = option(decorated)
+        typed: F = decorated
+        return typed
+
+    return decorate
+
+
+@index.command(short_help="List the documents of an index.")
+@click.option("--id-prefix", metavar="TEXT", default="", help="Only documents whose id begins so.")
+@click.option(
+    "--title", metavar="TEXT", default="", help="Only documents whose title contains this, whatever the case."
+)
+@click.option("--relation", type=click.Choice(RELATIONS), help="Only documents with this verdict.")
+@click.option("--group", metavar="ID", help="Only the family of this document.")
+@_listed("documents")
+@common()
+def documents(*, id_prefix: str, title: str, relation: str | None, group: str | None, **arguments: Any) -> None:
+    """List the documents that an index holds, each by its latest content.
+
+    \b
+      gate index documents --index notes.sqlite
+      gate index documents --index notes.sqlite --relation near --format csv
+      gate index documents --index redis://localhost:6379/0 --id-prefix reports/ --json
+
+    The relation is that of the verdict on a document, the group the id of the first of its family. CSV and JSON have
+    the details of each document too. The order is that of the ids; in Redis there is none, and a document may come
+    twice.
+    """
+    from gate.cli.listings import documents
+    from gate.index.tools.listing import DocumentFilter
+    from gate.model import Relation
+
+    kind = None if relation is None else Relation(relation)
+    documents(matching=DocumentFilter(id_prefix=id_prefix, title=title, relation=kind, group=group), **arguments)
+
+
+@index.command(short_help="List all pairs of documents that are alike.")
+@threshold
+@_listed("pairs")
+@common()
+def pairs(**arguments: Any) -> None:
+    """List all pairs of documents in an index that are alike.
+
+    \b
+      gate index pairs --index notes.sqlite
+      gate index pairs --index archive.sqlite --profile simhash --threshold 0.9 --format csv
+
+    Every document is looked up as by `gate similar`, with the same thresholds. Under a profile that keeps all
+    documents (index = "all") each pair is listed once. Where the originals are kept, a pair is a refused copy and what
+    it is like, or with a lower threshold two originals.
+    """
+    from gate.cli.listings import pairs
+
+    pairs(**arguments)
+
+
+@index.command(short_help="List all families: each original with its copies.")
+@_listed("families")
+@common()
+def groups(**arguments: Any) -> None:
+    """List all families of an index with their members, the largest first: a line for each member, the original first.
+
+    \b
+      gate index groups --index notes.sqlite
+      gate index groups --index redis://localhost:6379/0 --format csv
+
+    A document belongs to the family of the first document that it was like when it came.
+    """
+    from gate.cli.listings import groups
+
+    groups(**arguments)
 
 
 @index.command(short_help="Check that an index is consistent, and repair it.")

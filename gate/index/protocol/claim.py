@@ -349,10 +349,11 @@ class Index:
             outcomes[i] = self._judged(claims[i], record, candidates.get(i), earlier_versions=others)
         return [outcomes[i] for i in range(len(claims))]
 
-    async def find_alike(self, body: bytes) -> CandidateSet:
-        """Everything that is alike to a body, whatever document owns it."""
-        subject = EntryRecord(0, b"", (Holder("", None),), body)
-        return (await self._find_without_helping({0: subject})).get(0, CandidateSet())
+    async def find_alike(self, bodies: Sequence[bytes]) -> list[CandidateSet]:
+        """Everything that is alike to each body, whatever document owns it."""
+        subjects = {i: EntryRecord(0, b"", (Holder("", None),), body) for i, body in enumerate(bodies)}
+        sets = await self._find_without_helping(subjects)
+        return [sets.get(i, CandidateSet()) for i in subjects]
 
     async def _find_without_helping(self, subjects: Mapping[int, EntryRecord]) -> dict[int, CandidateSet]:
         reading = await self._finder.read({i: record.body for i, record in subjects.items()})

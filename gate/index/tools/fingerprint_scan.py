@@ -6,7 +6,7 @@ differing bits of whole batches, and fetches the records of the nearest only.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import numpy as np
 
@@ -77,12 +77,21 @@ class FingerprintScan:
     async def found(self, method: Method, profile: Profile, body: bytes) -> CandidateSet:
         """What is alike to a body with that fingerprint, of the nearest that were scanned."""
         self._keep_nearest()
-        result = CandidateSet(degraded={Degraded.CANDIDATES_CAPPED} if self._capped else set())
-        records = await retry_stale(lambda: self._store.records([entry for _, entry in self._near]))
-        living = [r for r in records if r is not None and not r.dead and not r.duplicate_of]
-        verified = verify(method, profile, [body] * len(living), [record.body for record in living])
-        for record, likeness in zip(living, verified, strict=True):
-            result.candidates.add(record.entry)
-            if likeness is not None:
-                result.alike[record.entry] = (record, likeness)
+        result = await compare_entries(self._store, method, profile, body, [entry for _, entry in self._near])
+        if self._capped:
+            result.degraded.add(Degraded.CANDIDATES_CAPPED)
         return result
+
+
+async def compare_entries(
+    store: ScannableStore, method: Method, profile: Profile, body: bytes, entries: Sequence[int]
+) -> CandidateSet:
+    """Compare a body with some entries, whatever brought them together."""
+    records = await retry_stale(lambda: store.records(entries)) if entries else []
+    living = [record for record in records if record is not None and not record.dead and not record.duplicate_of]
+    result = CandidateSet(candidates={record.entry for record in living})
+    verified = verify(method, profile, [body] * len(living), [record.body for record in living])
+    for record, likeness in zip(living, verified, strict=True):
+        if likeness is not None:
+            result.alike[record.entry] = (record, likeness)
+    return result
