@@ -703,6 +703,7 @@ CALLS: dict[str, Callable[[Gate], object]] = {
     "find_similar": lambda gate: gate.find_similar(text="text"),
     "look_up": lambda gate: gate.look_up(text="text"),
     "measure": lambda gate: gate.measure(Subject(text="text"), Subject(fingerprint=7)),
+    "pair_finder": lambda gate: gate.pair_finder(),
     "step_look_up": lambda gate: gate.step_look_up(Gate().begin_look_up(text="text")),
     "info": lambda gate: gate.info(),
     "preview": lambda gate: gate.preview([]),
@@ -711,7 +712,7 @@ CALLS: dict[str, Callable[[Gate], object]] = {
     "with_store": lambda gate: gate.with_store(lambda store: store.info()),
 }
 # Parts of a call: an AsyncGate signs on a thread by itself, and takes each step of a look-up there.
-PARTS = {"check_in_signed", "preview_signed", "begin_look_up", "step_look_up"}
+PARTS = {"check_in_signed", "preview_signed", "begin_look_up", "step_look_up", "pair_finder"}
 
 
 def public_methods(kind: type) -> set[str]:

@@ -20,7 +20,7 @@ from gate.core.explanation import LIMITS_HIT
 from gate.core.judge import bit_agreement
 from gate.core.profile import Profile
 from gate.index.scan import ScannableStore
-from gate.index.tools.families import FamilyMember, families
+from gate.index.tools.families import MemberOfFamily, families
 from gate.index.tools.listing import DocumentFilter, list_documents
 from gate.index.tools.pairs import PairBatch
 from gate.index.tools.stored_documents import StoredDocument
@@ -214,7 +214,7 @@ def groups(*, limit: int | None, form: str | None, options: Options) -> None:
         )
 
 
-def _member_row(gate: Gate, member: FamilyMember) -> Row:
+def _member_row(gate: Gate, member: MemberOfFamily) -> Row:
     row = _document_row(gate, member.document)
     return {"group": member.group, "size": member.size, **{name: row[name] for name in _MEMBER[2:]}}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import unquote
 
 from rich.console import Console
 from rich.text import Text
@@ -28,6 +30,7 @@ from gate.model import LookUpResult, Match, Relation, Verdict
 from gate.numbers import counted, number
 
 PASSAGE_WORDS = 50  # a passage of three times as many is shown by so many words of its beginning and its end
+_LABELS: tuple[Literal["title", "path"], ...] = ("title", "path")
 _WORD = re.compile(r"\S+")
 
 STYLES: dict[Relation, str] = {
@@ -62,6 +65,11 @@ class About:
     title: str | None = None
     path: str | None = None
     fingerprint: str | None = None  # or its similarity index
+
+    def says_more(self, label: Literal["title", "path"], document_id: str) -> bool:
+        """Whether a label says something that the id does not: the path of a file often ends in it."""
+        value = self.title if label == "title" else self.path and unquote(self.path)
+        return value is not None and not value.endswith(document_id)
 
 
 def about(stored: StoredDocument, method: Method) -> About:
@@ -144,9 +152,7 @@ def matches(
     by_bits, numbered = decides_by_bits(profile), isinstance(profile.method, SimilarityIndex)
     measures = [measure_name(profile), *([] if by_bits else ["contained"]), "bits"]
     extra = ["similarity index" if numbered else "fingerprint"] if known and (by_bits or numbered) else []
-    labels = [
-        name for name in ("title", "path") if any(getattr(one, name) not in (None, id_) for id_, one in known.items())
-    ]
+    labels = [name for name in _LABELS if any(one.says_more(name, id_) for id_, one in known.items())]
     right = (*measures, *(["similarity index"] if numbered else []))
     rows = table(out, "document", "relation", *measures, *extra, *labels, right=right)
     for match in best_first:

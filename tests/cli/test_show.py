@@ -27,3 +27,10 @@ def test_of_a_long_passage_the_beginning_and_the_end_are_shown() -> None:
 def test_a_passage_that_is_not_long_is_shown_whole() -> None:
     text = " ".join(["word"] * 150)
     assert show.passages([Passage(text, shared=False)], colour=False, full=False).plain == text
+
+
+def test_a_path_that_ends_in_the_id_says_nothing_more() -> None:
+    known = show.About(title="Report", path="file:///tmp/a%20b/notes/c.txt")
+    assert not known.says_more("path", "notes/c.txt")
+    assert known.says_more("path", "c-1")
+    assert (known.says_more("title", "c-1"), show.About().says_more("title", "c-1")) == (True, False)

@@ -27,7 +27,7 @@ _COPIES = "SELECT document FROM copies WHERE original = ? ORDER BY document"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyMember:
+class MemberOfFamily:
     """A document of a family; the first of each family is its original."""
 
     group: str  # the id of the original
@@ -37,7 +37,7 @@ class FamilyMember:
 
 async def families(
     store: ScannableStore, *, limit: int | None = None, progress: Callable[[int], None] = lambda count: None
-) -> AsyncIterator[list[FamilyMember]]:
+) -> AsyncIterator[list[MemberOfFamily]]:
     """The members of at most `limit` families, in batches, family by family. `progress` gets the number of documents
     that were read."""
     with closing(sqlite3.connect("", isolation_level=None)) as copies:  # in a temporary file, once it is large
@@ -67,7 +67,7 @@ async def _read_copies(store: ScannableStore, copies: sqlite3.Connection, progre
 
 async def _family(
     store: ScannableStore, copies: sqlite3.Connection, original: int, count: int
-) -> AsyncIterator[list[FamilyMember]]:
+) -> AsyncIterator[list[MemberOfFamily]]:
     entry = unsigned(original)
     [record] = await retry_stale(lambda: store.records([entry]))
     if record is None or record.dead:
@@ -83,6 +83,6 @@ async def _family(
         yield await _members(store, names, group, count + 1)
 
 
-async def _members(store: ScannableStore, names: list[str], group: str, size: int) -> list[FamilyMember]:
+async def _members(store: ScannableStore, names: list[str], group: str, size: int) -> list[MemberOfFamily]:
     stored = await read_stored(store, names)
-    return [FamilyMember(group=group, size=size, document=one) for one in stored if one is not None]
+    return [MemberOfFamily(group=group, size=size, document=one) for one in stored if one is not None]

@@ -11,7 +11,7 @@ from gate.api import Gate
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.index.scan import ScannableStore
 from gate.index.tools import families as families_module
-from gate.index.tools.families import FamilyMember, families
+from gate.index.tools.families import MemberOfFamily, families
 from gate.model import CheckIn
 from tests.index.corrupted_index import KINDS, open_gate, profile_of, server_url, unrelated_documents
 
@@ -32,9 +32,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(families_module, "BATCH", 2)
 
 
-def listed(gate: Gate, limit: int | None = None) -> list[FamilyMember]:
-    async def run(store: ScannableStore) -> list[FamilyMember]:
-        batches: AsyncIterator[list[FamilyMember]] = families(store, limit=limit)
+def listed(gate: Gate, limit: int | None = None) -> list[MemberOfFamily]:
+    async def run(store: ScannableStore) -> list[MemberOfFamily]:
+        batches: AsyncIterator[list[MemberOfFamily]] = families(store, limit=limit)
         return [member async for batch in batches for member in batch]
 
     return gate.with_store(run)
