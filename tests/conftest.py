@@ -47,6 +47,11 @@ SERVER_FIXTURES = {
 }
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """A file that a test makes is no name: it may hold the time, and differ in each process of a run."""
+    return argname if isinstance(val, bytes) and len(val) > 60 else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
