@@ -7,7 +7,8 @@ measured.
 
 Two views of each profile: pairwise, over all pairs of a set, the candidates that the index brings together and the
 pairs that are called alike; and in the stream, every document checked in to a gate in file order, where only accepted
-documents can be met later. `--sweep` prints the tables by which the built-in profiles were chosen.
+documents can be met later. `--sweep` and `--scans` print the tables by which the built-in profiles were chosen,
+`--changes` what they find of copies that were reordered, framed, cut, edited, scanned, or saved in other formats.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from gate.lab.corpora import read_folder
 from gate.lab.scores import PairScores, score_profile
 from gate.lab.truth import Corpus, disagreements
 from load.corpus import Recipe, SyntheticCorpus
+from load.quality_changes import change_tables
+from load.quality_scans import scan_tables
 from load.quality_stream import StreamScores, stream
 from load.quality_sweep import sweep
 from load.quality_tables import Row, ScoreTable, plan_table, precision_table, recall_table, stream_table, target_table
@@ -98,6 +101,8 @@ def main() -> None:
     parser.add_argument(
         "--sweep", action="store_true", help="the tables over streams, k-grams, weights, bands, thresholds"
     )
+    parser.add_argument("--scans", action="store_true", help="the tables by which the profile scans was chosen")
+    parser.add_argument("--changes", action="store_true", help="what is found of copies, by what was done to them")
     parser.add_argument("--planted", type=int, default=2_000, metavar="N", help="documents where no folder is given")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
@@ -116,7 +121,11 @@ def main() -> None:
     tables = [about]
     if arguments.sweep:
         tables += sweep(sets, timed_step)
-    else:
+    if arguments.scans:
+        tables += scan_tables(sets, timed_step)
+    if arguments.changes:
+        tables += change_tables(sets, timed_step)
+    if not (arguments.sweep or arguments.scans or arguments.changes):
         for profile in profiles:
             tables += measure(profile, sets)
     text = "\n".join(table.markdown() for table in tables)

@@ -6,6 +6,7 @@ FOR_USE = {
     "standard": "words in threes; SimHash for a guarantee, MinHash for recall: the choice unless there is a reason",
     "simhash": "words in threes; SimHash alone: the smallest index, finds copies with few changes",
     "minhash": "words in threes; MinHash alone: the recall of standard, without the guarantee of SimHash",
+    "scans": "characters in eights, MinHash: finds copies whose text was recognised from scans, with its errors",
     "containment": "samples of characters; finds a document that is a part of another one",
 }
 

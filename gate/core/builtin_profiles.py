@@ -13,6 +13,16 @@ BUILT_IN: dict[str, Profile] = {
         # The lightest: 8 bytes of signature and four postings a document.
         Profile(name="simhash", method=SimHash(), resemblance=None),
         Profile(name="minhash", method=MinHash()),
+        # Recognised text of scans: most runs of 8 characters outlast errors that leave few runs of words whole.
+        # Unrelated texts are .2 alike at most, copies with 5 of 100 characters wrong about .5 (docs/quality.md).
+        Profile(
+            name="scans",
+            tokenizer="characters",
+            gram=8,
+            method=MinHash(bands=24),
+            resemblance=0.4,
+            min_features=60,
+        ),
         # Roth 2013: SimHash over the set of 4-character grams; "80 % similar" is 12 of 64 bits. As in the paper, with
         # many false matches (docs/quality.md): for comparison, not for use. All documents are kept, copies
         # too: whichever is selected, its variants are found.

@@ -3,47 +3,69 @@ that finds enough and errs seldom enough, and measure that one again on other ed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from textwrap import wrap
-from typing import Annotated, Literal
+from typing import Annotated
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
-from gate.core.builtin_profiles import BUILT_IN
-from gate.core.method_parameters import Fingerprinted, MinHash
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.cautions import cautions
+from gate.lab.changes import Kind
 from gate.lab.experiment import (
     Experiment,
     ExperimentOptions,
     ExperimentReport,
-    Plot,
     ProgressTracker,
     Proportion,
-    Row,
     Section,
-    Series,
-    Table,
 )
 from gate.lab.planting import FEW_WORDS, add_copies
 from gate.lab.quality import draw_sample
 from gate.lab.scores import among_first_documents, judge_all
 from gate.lab.truth import LEAST, Corpus, DocumentPairs
-from gate.lab.tune_grid import WIDTH, ProfileTrial, TuningGoal, feature_profiles, measure, sure
+from gate.lab.tune_changes import (
+    ChangedCopies,
+    ChangesFound,
+    built_in,
+    change_copies,
+    changes_table,
+    measure_changes,
+)
+from gate.lab.tune_grid import (
+    WIDTH,
+    Budget,
+    HeldOutScore,
+    ProfileTrial,
+    TuningGoal,
+    feature_profiles,
+    measure,
+    sure,
+)
+from gate.lab.tune_report import (
+    STANDARD,
+    STEPS,
+    advise,
+    chosen_table,
+    curve_plot,
+    curve_table,
+    explain_change_choice,
+    explain_choice,
+    format_share,
+    price_plot,
+    toml_value,
+    tried_table,
+)
 
-Budget = Literal["balanced", "candidates", "bytes", "docs/s"]
+CHOSEN = "chosen"
 OFFSETS = (0.0, 0.02, 0.04, 0.06, 0.08, -0.1, -0.2, 0.12)  # of J of the planted copies from what is asked for
 PROVED = 20  # profiles that are measured again, the cheapest first, until one holds on other edits
 ENOUGH = 30  # pairs in the band that recall is measured in
-STEPS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))  # of the curve
-LISTED = 12
-STANDARD = BUILT_IN["standard"]
 
 
 class TuneOptions(ExperimentOptions, frozen=True, kw_only=True):
@@ -60,6 +82,14 @@ class TuneOptions(ExperimentOptions, frozen=True, kw_only=True):
         int, Meta(ge=50, description="Edited copies, at least; half of them are about as much alike as is asked for.")
     ] = 800
     size: Annotated[int, Meta(ge=1, description="Documents that the index will hold.")] = 1_000_000
+    changes: Annotated[
+        tuple[Kind, ...],
+        Meta(
+            min_length=1,
+            description="What was done to your copies; if not only edits, the cheapest of standard, containment and "
+            "scans that finds them is chosen.",
+        ),
+    ] = ("edits",)
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="What the profile is called.")] = (
         "tuned"
     )
@@ -88,31 +118,83 @@ def tune(corpus: Corpus, options: TuneOptions, progress: ProgressTracker) -> Tun
     trial, proof = [add_copies(sample, copies, rng, levels) for _ in progress(("trial", "proof"), "planting edits")]
     if problem := too_few(trial, goal):
         raise ConfigError(problem, *wary.warnings)
-    trials: list[ProfileTrial] = []
-    for features in progress(feature_profiles(wary.spaceless), "measuring profiles"):
-        trials += measure(trial, features, goal)
-    fit = rank(trials, goal, options.budget)
-    best, again, reached = choose(trials, fit, proof, goal, progress)
-    profile = replace(best.profile, name=options.name)
-    measured = {"chosen": profile, "standard": STANDARD}
+    changed = change_copies(sample, rng)
+    found = {one.name: measure_changes(changed, one) for one in progress(built_in(), "other changes")}
+    choice = (
+        choose_by_edits(trial, proof, found, changed, goal, options, progress, spaceless=wary.spaceless)
+        if set(options.changes) == {"edits"}
+        else choose_by_changes(found, goal, options)
+    )
+    profile = replace(choice.profile, name=options.name)
+    measured = {CHOSEN: profile, "standard": STANDARD}
     curves = {name: curve(proof, measured[name]) for name in progress(tuple(measured), "the curve")}
-    reasons = explain_choice(best, again, trials, goal, options.budget, reached=reached)
     return TuningResult(
         profile=profile,
-        reached=reached,
-        reasons=reasons,
+        reached=choice.reached,
+        reasons=choice.reasons,
         cautions=wary.warnings,
-        curve=curves["chosen"],
+        curve=curves[CHOSEN],
         report=ExperimentReport(
-            conclusion=" ".join(reasons),
+            conclusion=" ".join(choice.reasons),
             sections=[
                 Section("The chosen profile", [chosen_table(profile)]),
                 Section("Recall by resemblance", [curve_plot(curves, goal), curve_table(curves)]),
-                Section("What the profiles take that reach it", [price_plot(fit, best, goal), tried_table(fit, goal)]),
+                Section("Copies by what was done to them", [changes_table(choice.found)]),
+                *choice.sections,
             ],
             notes=[f"Beware: {warning}." for warning in wary.warnings],
         ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A profile, and what speaks for it."""
+
+    profile: Profile
+    reached: bool
+    reasons: list[str]
+    found: Mapping[str, ChangesFound]
+    sections: Sequence[Section] = ()
+
+
+def choose_by_edits(
+    trial: Corpus,
+    proof: Corpus,
+    found: Mapping[str, ChangesFound],
+    changed: ChangedCopies,
+    goal: TuningGoal,
+    options: TuneOptions,
+    progress: ProgressTracker,
+    *,
+    spaceless: bool,
+) -> Choice:
+    """The cheapest of a grid of profiles, and what it does not find of other changes."""
+    trials: list[ProfileTrial] = []
+    for features in progress(feature_profiles(spaceless), "measuring profiles"):
+        trials += measure(trial, features, goal)
+    fit = rank(trials, goal, options.budget)
+    best, again, reached = choose(trials, fit, proof, goal, progress)
+    found = {CHOSEN: measure_changes(changed, best.profile), **found}
+    reasons = explain_choice(best, again, trials, goal, options.budget, reached=reached)
+    return Choice(
+        profile=best.profile,
+        reached=reached,
+        reasons=[*reasons, *advise(CHOSEN, found, goal.recall)],
+        found=found,
+        sections=[
+            Section("What the profiles take that reach it", [price_plot(fit, best, goal), tried_table(fit, goal)])
+        ],
+    )
+
+
+def choose_by_changes(found: Mapping[str, ChangesFound], goal: TuningGoal, options: TuneOptions) -> Choice:
+    """The cheapest built-in profile that finds all that is asked for, or else the one that finds most."""
+    trials = {name: own.trial(options.changes, goal.size) for name, own in found.items()}
+    fit = rank(list(trials.values()), goal, options.budget)
+    best = fit[0] if fit else max(trials.values(), key=lambda trial: sure(trial.recall))
+    reasons = explain_change_choice(best, found, goal, options.changes, reached=bool(fit))
+    return Choice(profile=best.profile, reached=bool(fit), reasons=reasons, found=found)
 
 
 def check(options: TuneOptions) -> None:
@@ -165,14 +247,6 @@ def rank(trials: Sequence[ProfileTrial], goal: TuningGoal, budget: Budget) -> li
     return sorted(fit, key=key)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutScore:
-    """What a profile found on edits that it was not chosen by: in the band that is asked for, and of all it called."""
-
-    recall: Proportion
-    precision: Proportion
-
-
 def prove(documents: Corpus, profile: Profile, goal: TuningGoal) -> HeldOutScore:
     """Measure a profile as the gate would run it."""
     called, truth = matches_of(documents, profile).jaccard, documents.pairs.jaccard
@@ -194,144 +268,6 @@ def curve(documents: Corpus, profile: Profile) -> list[tuple[float, Proportion]]
         (low, Proportion(*(int(((side >= low) & (side < low + 0.05)).sum()) for side in (called, truth))))
         for low in STEPS
     ]
-
-
-def explain_choice(
-    best: ProfileTrial,
-    again: HeldOutScore,
-    trials: Sequence[ProfileTrial],
-    goal: TuningGoal,
-    budget: Budget,
-    *,
-    reached: bool,
-) -> list[str]:
-    fit = sum(trial.reaches(goal) for trial in trials)
-    upper = min(goal.at + WIDTH, 1.0)
-    sentences = [
-        f"Asked for: recall {goal.recall:g} of pairs with J from {goal.at:g} to {upper:g}, precision "
-        f"{goal.precision:g}."
-    ]
-    if reached:
-        least = {"balanced": "bytes x candidates x time", "docs/s": "time"}.get(budget, budget)
-        sentences.append(
-            f"{len(trials)} profiles were measured and {fit} reached that, with nine chances in ten that chance did "
-            f"not help; of those that reach it on other edits too, this one takes the least {least}."
-        )
-    else:
-        sentences.append(
-            f"None of the {len(trials)} profiles reached that. This one finds most of those that are precise enough: "
-            "ask for less recall, for a higher J, or for less precision."
-        )
-    sentences.append(f"It looks at {describe_features(best.profile)}, and finds by {describe_method(best.profile)}.")
-    sentences.append(
-        f"On other edits of the same documents it found {format_share(again.recall)} of those pairs, and "
-        f"{format_share(again.precision)} of all pairs that it called alike have J >= .5."
-    )
-    sentences.append(
-        f"It takes {best.size:,} bytes and {best.seconds * 1000:.2f} ms of a processor a document. False candidates "
-        f"that a look-up among {goal.size:,} documents has to compare: about {best.candidates:,.0f}."
-    )
-    return sentences
-
-
-def format_share(share: Proportion) -> str:
-    return "none" if share.share is None else f"{share.share:.1%} ({share.count:,} of {share.total:,})"
-
-
-def describe_features(profile: Profile) -> str:
-    unit = {"words": "words", "soundex": "Soundex codes of words", "characters": "characters"}[profile.tokenizer]
-    less = " without stop words" if profile.drop_stop_words else ""
-    return f"single {unit}{less}" if profile.gram == 1 else f"{unit}{less} in runs of {profile.gram}"
-
-
-def describe_method(profile: Profile) -> str:
-    parts = []
-    method = profile.method
-    if isinstance(method, Fingerprinted):
-        parts.append(f"SimHash within {method.radius} bits (weights {method.weights})")
-    if isinstance(method, MinHash):
-        parts.append(f"{method.bands} bands of {method.rows} of {method.bins} MinHash bins")
-    alike = f", alike from an estimated resemblance of {profile.resemblance:g}" if profile.resemblance else ""
-    return " and ".join(parts) + alike
-
-
-def chosen_table(profile: Profile) -> Table:
-    plain = Profile(name=profile.name, method=type(profile.method)()).parameters()
-    standard = STANDARD.parameters()  # a hybrid: it has the parameters of every method that is tried
-    rows: list[Row] = [
-        {"parameter": name, "value": toml_value(value), "standard": toml_value(standard[name])}
-        for name, value in profile.parameters().items()
-        if name in ("tokenizer", "gram", "method", "resemblance") or value != plain[name]
-    ]
-    return Table(name="profile", title="The chosen profile, where it differs from the defaults", rows=rows)
-
-
-def curve_table(curves: dict[str, list[tuple[float, Proportion]]]) -> Table:
-    rows: list[Row] = [
-        {"J from": low, "J to": round(low + 0.05, 2), **{name: own[step][1] for name, own in curves.items()}}
-        for step, low in enumerate(STEPS)
-    ]
-    return Table(name="curve", title="Recall by resemblance, on edits that were not used to choose", rows=rows)
-
-
-def tried_table(fit: Sequence[ProfileTrial], goal: TuningGoal) -> Table:
-    rows: list[Row] = [
-        {
-            "looks at": describe_features(trial.profile),
-            "finds by": describe_method(trial.profile),
-            "recall": trial.recall,
-            "precision": trial.precision,
-            "pairs compared": trial.compared,
-            "bytes": trial.size,
-            f"candidates at {goal.size:,}": trial.candidates,
-            "ms": trial.seconds * 1000,
-        }
-        for trial in fit[:LISTED]
-    ]
-    return Table(name="tried", title=f"The profiles that reach it, cheapest first (at most {LISTED})", rows=rows)
-
-
-def curve_plot(curves: dict[str, list[tuple[float, Proportion]]], goal: TuningGoal) -> Plot:
-    series = []
-    for name, own in curves.items():
-        points = [(low + 0.025, share.share) for low, share in own if share.share is not None]
-        series.append(Series(label=name, x=[x for x, _ in points], y=[y for _, y in points]))
-    return Plot(
-        name="curve",
-        title="Recall by resemblance: the chosen profile beside `standard`",
-        x_label="J of the pair",
-        y_label="recall",
-        series=series,
-        y_range=(-0.02, 1.02),
-        marks={"asked for from here": goal.at},
-        levels={f"recall {goal.recall:g}": goal.recall},
-    )
-
-
-def price_plot(fit: Sequence[ProfileTrial], best: ProfileTrial, goal: TuningGoal) -> Plot:
-    groups = {
-        method: [trial for trial in fit if trial.profile.method.name == method]
-        for method in ("simhash", "minhash", "hybrid")
-    }
-    series = [
-        Series(label=name, x=[float(trial.size) for trial in own], y=[trial.candidates for trial in own])
-        for name, own in (groups | {"chosen": [best]}).items()
-        if own
-    ]
-    return Plot(
-        name="price",
-        title=f"What the profiles take that reach recall {goal.recall:g} and precision {goal.precision:g}",
-        x_label="bytes a document",
-        y_label=f"false candidates at a look-up among {goal.size:,}",
-        kind="points",
-        y_scale="log",
-        series=series,
-    )
-
-
-def toml_value(value: object) -> str:
-    """A value in TOML; `false` turns a threshold off."""
-    return "false" if value is None else msgspec.json.encode(value).decode()
 
 
 def render_toml(tuned: TuningResult) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from time import process_time
+from typing import Literal
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +21,8 @@ from gate.core.profile import Profile
 from gate.lab.experiment import Proportion
 from gate.lab.scores import Flags, among_first_documents, compare_pairs, find_candidates, sign
 from gate.lab.truth import LEAST, Corpus, DocumentPairs, Floats
+
+Budget = Literal["balanced", "candidates", "bytes", "docs/s"]
 
 NAME = "tuned"
 WIDTH = 0.1  # of the band of J above `at` that recall is measured in: the hardest of the pairs that are promised
@@ -58,6 +61,14 @@ class ProfileTrial:
         return sure(self.recall) >= goal.recall and (self.precision.share or 0.0) >= goal.precision
 
 
+@dataclass(frozen=True, slots=True)
+class HeldOutScore:
+    """What a profile found on edits that it was not chosen by: in the band that is asked for, and of all it called."""
+
+    recall: Proportion
+    precision: Proportion
+
+
 def sure(cases: Proportion) -> float:
     """A share less what chance may have added to it, the more so the fewer cases there were."""
     if cases.share is None:
@@ -75,7 +86,8 @@ def feature_profiles(spaceless: bool) -> list[Profile]:
     base = Profile(name=NAME)
     profiles = [replace(base, gram=gram) for gram in (2, 3, 4)]
     profiles.append(replace(base, gram=1, drop_stop_words=True))
-    profiles += [replace(base, gram=gram) for gram in (5, 8)] if spaceless else [replace(base, tokenizer="soundex")]
+    if spaceless:
+        profiles += [replace(base, gram=gram) for gram in (5, 8)]
     profiles += [replace(base, tokenizer="characters", gram=gram) for gram in (5, 9)]
     return profiles
 

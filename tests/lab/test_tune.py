@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace as replaced
 
+from gate.core.builtin_profiles import BUILT_IN
 from gate.core.profile import Profile
 from gate.errors import ConfigError
 from gate.lab.experiment import Proportion, no_progress
 from gate.lab.planting import add_copies
 from gate.lab.truth import Corpus
 from gate.lab.tune import TuneOptions, TuningResult, check, choose, prove, rank, render_toml, tune
-from gate.lab.tune_grid import ProfileTrial, TuningGoal
+from gate.lab.tune_grid import ProfileTrial, TuningGoal, feature_profiles
 from tests.lab.lab_samples import unrelated_documents
 
 WANTED = TuningGoal(recall=0.9, at=0.8, precision=0.99, size=1000)
@@ -105,6 +107,26 @@ def test_if_nothing_reaches_the_goal_the_best_profile_is_given_with_a_note() -> 
     best = tune(unrelated_documents(40), TuneOptions(at=0.5, recall=0.999, precision=1.0, copies=100), no_progress)
     assert not best.reached
     assert any("None of the" in reason for reason in best.reasons)
+
+
+def test_copies_that_are_not_edited_get_a_built_in_profile_made_for_them() -> None:
+    options = TuneOptions(recall=0.9, copies=100, documents=40, changes=("scans",))
+    tuned = tune(unrelated_documents(60, words=300), options, no_progress)
+    assert tuned.reached
+    assert replaced(tuned.profile, name="scans") == BUILT_IN["scans"]
+    assert any("recognised text" in reason for reason in tuned.reasons)
+
+
+def test_what_no_built_in_profile_finds_leaves_the_best_and_says_so() -> None:
+    options = TuneOptions(recall=0.99, copies=100, documents=40, changes=("scans", "parts"))
+    tuned = tune(unrelated_documents(60, words=300), options, no_progress)
+    assert not tuned.reached
+    assert any("No built-in profile" in reason for reason in tuned.reasons)
+
+
+@pytest.mark.parametrize("spaceless", [True, False])
+def test_soundex_is_not_among_what_is_tried(spaceless: bool) -> None:
+    assert all(profile.tokenizer != "soundex" for profile in feature_profiles(spaceless))
 
 
 def test_too_few_texts_to_plant_anything_in_are_refused() -> None:

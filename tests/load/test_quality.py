@@ -182,6 +182,15 @@ def test_without_a_folder_the_sweep_runs_on_planted_copies() -> None:
 
 
 @pytest.mark.slow
+def test_scans_and_changes_are_measured_on_planted_copies() -> None:
+    done = command("--planted", 60, "--scans", "--changes")
+    assert done.returncode == 0, done.stderr
+    assert "### Scans: bands and rows; candidates" in done.stdout
+    assert "| 3% wrong characters | scans |" in done.stdout
+    assert "| PDF and TXT | " in done.stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["--profile", "standart"], "did you mean `standard`"), (["nowhere"], "no docs.jsonl in nowhere")],
