@@ -15,7 +15,7 @@ import msgspec
 from gate.archive.bounds import seekable
 from gate.archive.parquet_child import TOO_MUCH_MEMORY, ChildOptions
 from gate.archive.parts import OpenFile, Part, SourceOptions
-from gate.archive.records import OTHER_FIELDS, event_of_row
+from gate.archive.records import OTHER_FIELDS, TypedRow, event_of_row
 from gate.errors import BadDocument
 from gate.extract.child import costs_memory
 from gate.extract.text_of import damaged, encrypted
@@ -52,7 +52,8 @@ def read_parquet(opened: OpenFile) -> Iterator[Part]:
                     opened.unpacking.add_bytes(batch.nbytes)
                     for row in batch.to_pylist():
                         number += 1
-                        yield event_of_row(row, number, opened)
+                        typed = TypedRow(row, batch.schema) if opened.options.keep_records else row
+                        yield event_of_row(typed, number, opened)
         except (arrow.ArrowException, OSError, ValueError, OverflowError) as exc:
             raise _why_it_ended(child, options, opened) from exc
         if child.wait() != 0:

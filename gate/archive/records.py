@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -20,6 +21,16 @@ OTHER_FIELDS = (
     "uri",
     "mime_type",
 )  # columns of texts that events have too
+
+
+class TypedRow(dict[str, object]):
+    """A row of a table that knows the types of its columns."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, row: Mapping[str, object], schema: Any) -> None:
+        super().__init__(row)
+        self.schema = schema
 
 
 def event_of_row(row: Mapping[str, object], number: int, opened: OpenFile) -> ArchivedEvent | RejectedMessage:

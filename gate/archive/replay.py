@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from gate.archive.journal import Checkpoint, Journal
+from gate.archive.journal import Checkpoint
 from gate.archive.parts import ArchivedEvent, ArchiveFile, EndOfFile
 from gate.archive.replay_stats import ReplayStats, pause_seconds
 from gate.archive.source import Source
@@ -35,6 +35,16 @@ class ReplayTarget(Protocol):
     def pause(self, seconds: float) -> None: ...
 
 
+class Checkpoints(Protocol):
+    """What is kept of a replay that may be resumed: a `Journal`, or a state that has one in it."""
+
+    def is_done(self, file_key: str) -> bool: ...
+
+    def last_line(self, file_key: str) -> int: ...
+
+    def append(self, checkpoints: Iterable[Checkpoint]) -> None: ...
+
+
 class Replay:
     """One run over an archive."""
 
@@ -44,7 +54,7 @@ class Replay:
         *,
         stats: ReplayStats,
         limits: Limits,
-        journal: Journal | None,
+        journal: Checkpoints | None,
         clock: Callable[[], float],
         rate: float | None = None,
         on_rejected: Callable[[RejectedMessage], None] = lambda rejected: None,

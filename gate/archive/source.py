@@ -28,6 +28,7 @@ class Source:
 
     def __init__(self, paths: Sequence[Path], options: SourceOptions | None = None) -> None:
         self.options = options or SourceOptions()
+        self.only: Callable[[ArchiveFile, int | None], bool] | None = None  # False: the text is not extracted
         self.found = find_archive(paths, self.options)
         self.files = files_of(self.found, paths)
         self._extraction = ParallelExtraction(self.options.read, self.options.processes)
@@ -74,10 +75,15 @@ class Source:
                 yield ReadItem(file, None, EndOfFile.SKIPPED)
             else:
                 self._reader = FileReader(file, self.options, after=after)
-                yield from self._reader
+                yield from filter(self._is_wanted, self._reader)
                 self._hidden_members += self._reader.hidden
             self._reader = None
             self._bytes_before += file.size_bytes
+
+    def _is_wanted(self, item: ReadItem | None) -> bool:
+        if item is None or self.only is None or isinstance(item.result, (EndOfFile, RejectedMessage)):
+            return True
+        return self.only(item.file, item.position)
 
     def close(self) -> None:
         self._extraction.close()
