@@ -15,6 +15,7 @@ import msgspec
 from gate.arguments import (
     at_threshold,
     checked_limits,
+    checked_threads,
     fingerprint_number,
     list_of,
     only_kind,
@@ -100,6 +101,7 @@ class Gate:
         observer: ClientObserver | None = None,
         create: bool = True,
         keep_details: bool = True,
+        sign_threads: int = 1,
     ) -> None:
         """
         profile: the name of a built-in one, a .toml file, or a `Profile`.
@@ -111,6 +113,7 @@ class Gate:
         observer: is called for every round trip to a server, for metrics.
         create:  False refuses an index that is not there (`NoIndex`, a `ConfigError`).
         keep_details: False keeps no title, source, URI, size, MIME type, time and metadata of documents.
+        sign_threads: how many threads sign the documents of a batch; more than one pays with the compiled kernel.
         """
         self.profile = resolve_profile(typed("profile", profile, (Profile, str, Path), "a name, a path or a Profile"))
         self.limits = checked_limits(limits)
@@ -119,7 +122,13 @@ class Gate:
             raise ConfigError(f"secret: has {len(secret)} bytes; at most {MAX_SECRET_BYTES} are used")
         typed("index", index, (Path, str, type(None)), "a path, a URL, or None")
         typed("redis", redis, (RedisSettings, type(None)), "RedisSettings or None")
-        self.signer = Signer(self.profile, secret=secret, limits=self.limits, keep_details=keep_details)
+        self.signer = Signer(
+            self.profile,
+            secret=secret,
+            limits=self.limits,
+            keep_details=keep_details,
+            threads=checked_threads(sign_threads),
+        )
         self.method = self.signer.method
         self._observer = observer
         self._create = create

@@ -112,6 +112,12 @@ def positive(name: str, value: object) -> int:
     return value
 
 
+def checked_threads(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise ConfigError(f"sign_threads: {value!r} is not allowed; give a whole number of at least 1")
+    return value
+
+
 def at_threshold(profile: Profile, threshold: object) -> Profile:
     """The profile with another threshold."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):

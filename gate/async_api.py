@@ -39,6 +39,7 @@ class GateOptions(TypedDict, total=False):
     observer: ClientObserver | None
     create: bool
     keep_details: bool
+    sign_threads: int
 
 
 class AsyncGate:

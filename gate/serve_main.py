@@ -173,6 +173,7 @@ def _open_gate(settings: Settings, metrics: WorkerMetrics) -> Awaitable[AsyncGat
         redis=settings.redis,
         observer=metrics,
         keep_details=settings.keep_details,
+        sign_threads=settings.sign_threads,
     )
 
 

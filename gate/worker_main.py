@@ -56,6 +56,7 @@ async def work(settings: Settings, context: WorkerContext) -> None:
             secret=settings.secret.value,
             limits=settings.limits,
             keep_details=settings.keep_details,
+            threads=settings.sign_threads,
         ),
         index.open,
         limits=settings.limits,

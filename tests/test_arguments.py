@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gate.arguments import (
     at_threshold,
     checked_limits,
+    checked_threads,
     fingerprint_number,
     list_of,
     positive,
@@ -89,3 +90,10 @@ def test_a_value_of_the_right_type_is_given_back() -> None:
 def test_limits_out_of_their_bounds_are_a_mistake_of_the_configuration() -> None:
     with pytest.raises(ConfigError, match=r"limits: .*max_matches"):
         checked_limits(Limits(max_matches=0))
+
+
+def test_a_number_of_threads_is_a_whole_number_of_at_least_one() -> None:
+    assert checked_threads(2) == 2
+    for wrong in (0, -1, True, 1.5, "2", None):
+        with pytest.raises(ConfigError, match="give a whole number of at least 1"):
+            checked_threads(wrong)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gate import BUILT_IN, BadDocument, CheckIn, Degraded, Gate, Limits
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.pipeline import (
+    SIGNED_CHARS,
     CheckIns,
     Deletes,
     Signer,
@@ -132,6 +133,30 @@ def test_a_batch_that_is_signed_in_pieces_is_signed_the_same(monkeypatch: pytest
     whole = Signer(BUILT_IN["standard"]).sign(batch)
     monkeypatch.setattr("gate.pipeline.SIGNED_CHARS", 1000)
     assert Signer(BUILT_IN["standard"]).sign(batch) == whole
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_several_threads_sign_the_same_in_the_order_of_the_batch(threads: int) -> None:
+    batch = [document(f"{LIGHTHOUSE} {n} " * (n % 40), str(n)) for n in range(120)]
+    parts = split_for_signing(batch, threads)
+    assert len(parts) >= threads
+    assert Signer(BUILT_IN["standard"], threads=threads).sign(batch) == Signer(BUILT_IN["standard"]).sign(batch)
+
+
+def test_a_batch_that_is_too_small_for_threads_is_signed_in_one_piece() -> None:
+    assert len(split_for_signing([document(BREAD, str(n)) for n in range(10)], 4)) == 1
+
+
+def test_parts_of_several_threads_share_the_memory_of_one() -> None:
+    batch = [document("x" * 100_000, str(n)) for n in range(30)]
+    sizes = [sum(len(one.text) for one in part) for part in split_for_signing(batch, 4)]
+    assert max(sizes) <= SIGNED_CHARS // 4
+
+
+def test_an_error_of_a_thread_is_that_of_the_batch() -> None:
+    batch = [document("x" * 40_000, str(n)) for n in range(4)] + [document("\ud800")]
+    with pytest.raises(BadDocument, match="lone surrogate"):
+        Signer(BUILT_IN["standard"], threads=2).sign(batch)
 
 
 # Validation

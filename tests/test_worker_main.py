@@ -47,7 +47,7 @@ def test_a_worker_signs_with_the_secret_and_the_profile_of_the_settings(
     (tmp_path / "secret").write_text("a secret")
     gate = gate_on_kafka(partitions=1)
     gate.send([InputRecord.of("a", LIGHTHOUSE)])
-    gate.start(secret_file=str(tmp_path / "secret"), profile="simhash")
+    gate.start(secret_file=str(tmp_path / "secret"), profile="simhash", sign_threads=2)
     [verdict] = gate.verdicts(1)
     [expected] = Gate("simhash", secret=b"a secret").check_in([CheckIn(document_id="a", text=LIGHTHOUSE)])
     assert verdict["content_id"] == expected.content_id

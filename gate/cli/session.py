@@ -62,6 +62,7 @@ def open_gate(settings: Settings, *, index: str, create: bool = True) -> Iterato
         redis=settings.redis,
         create=create,
         keep_details=settings.keep_details,
+        sign_threads=settings.sign_threads,
     ) as gate:
         yield gate
 

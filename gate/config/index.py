@@ -32,7 +32,7 @@ REDIS: dict[str, Any] = {
 }
 
 
-OWN: dict[str, Any] = {"keep_details": bool}
+OWN: dict[str, Any] = {"keep_details": bool, "sign_threads": Annotated[int, Meta(ge=1, le=64)]}
 
 
 class IndexSettings(NamedTuple):

@@ -12,6 +12,7 @@ DESCRIPTIONS: dict[str, str] = {
     "profile": "How documents are signed and compared: the name of a profile, a .toml file, or a table in gate.toml.",
     "profiles_file": "A TOML file with several profiles, each a table.",
     "index": "Where the index is kept: memory, the path of a SQLite file, or the URL of a Redis server.",
+    "sign_threads": "Threads that sign the documents of a batch, in each process; they pay with the compiled kernel.",
     "keep_details": "Keep title, source, URI, size, MIME type, time and metadata of documents in the index.",
     "dead_letters": "The file to which `gate run` appends messages that cannot be judged.",
     "content_root": "The only folder that `content_uri` may point into.",

@@ -92,6 +92,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     profile: Profile
     index: str = MEMORY  # or the path of a SQLite file, or a Redis URL
     redis: RedisSettings = RedisSettings()
+    sign_threads: int = 1  # that sign the documents of one batch, in each process
     keep_details: bool = True  # of documents, in the index: title, source, URI, size, MIME type, time, metadata
     dead_letters: Path | None = None
     content_root: Path | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gate.cli.common import Options
-from gate.cli.session import index_name, load, open_empty, open_index
+from gate.cli.session import index_name, load, open_empty, open_gate, open_index
 from gate.config.settings import Settings
 from gate.errors import ConfigError
 from gate.model import CheckIn
@@ -30,6 +30,12 @@ def test_an_index_that_does_not_exist_is_not_created() -> None:
     with pytest.raises(ConfigError, match=r"there is no .*a\.sqlite"), open_index(settings(index="a.sqlite")):
         pass
     assert not Path("a.sqlite").exists()
+
+
+@pytest.mark.parametrize(("flags", "threads"), [({}, 1), ({"sign_threads": "3"}, 3)])
+def test_documents_are_signed_by_as_many_threads_as_the_settings_say(flags: dict[str, str], threads: int) -> None:
+    with open_gate(settings(**flags), index="memory") as gate:
+        assert gate.signer.threads == threads
 
 
 def test_without_an_index_the_error_says_how_to_name_one() -> None:

@@ -51,7 +51,7 @@ def test_every_setting_has_an_origin() -> None:
     archive = {f"archive.{name}" for name in ArchiveLimits.__struct_fields__}
     paths = {"index", "dead_letters", "content_root", "profiles_file", "stop_words_file", "secret_file"}
     others = {name for name in origins if name not in STREAM and not name.startswith(("redis_", "kafka_", "api_"))}
-    assert others == {"profile", "secret", "keep_details"} | paths | limits | extract | archive
+    assert others == {"profile", "secret", "keep_details", "sign_threads"} | paths | limits | extract | archive
 
 
 def test_a_flag_that_was_not_given_changes_nothing() -> None:
