@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs requirements hooks dist clean \
+.PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs pictures requirements hooks dist clean \
   servers kafka kubernetes
 
 PYTHON ?= python3
@@ -23,6 +23,7 @@ venv: .venv/.dev ## the virtual environment, with everything to develop
 demo: .venv/.runtime ## see the gate work, in a minute
 	@$(BIN)/gate demo
 	@printf '\nHere the command is %s; after "source %s" it is gate.\n' $(BIN)/gate $(BIN)/activate
+	@printf 'To look at these documents in a browser: %s serve --demo\n' $(BIN)/gate
 
 test: .venv/.dev servers kafka kubernetes ## all tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -70,6 +71,9 @@ requirements: | .venv/bin/python ## pin requirements/dev.txt again after a chang
 	$(PIP) 'uv>=0.8,<1'
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
 	  --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
+
+pictures: .venv/.dev servers ## draw the pictures of the page in docs/assets/ again
+	$(BIN)/python -m tests.docs.page_pictures
 
 hooks: .venv/.dev ## check every commit with ruff, mypy and codespell
 	$(BIN)/pre-commit install

@@ -11,6 +11,7 @@ import gc
 import secrets
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -88,6 +89,8 @@ async def work(options: ServeOptions, context: WorkerContext) -> None:
     first = [planted.document for planted in corpus()] if options.demo else []
     async with service_in_process(settings, context, first=first) as running:
         context.readiness.set(Readiness.REQUIRED, None)
+        if options.demo and sys.stderr.isatty():
+            sys.stderr.write(f"Look at the documents of the demonstration at {running.url}\n")
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({stopping, running.opening}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -191,6 +194,7 @@ class ServedIndex:
 
     def __init__(self, open_gate: Callable[[], Awaitable[AsyncGate]], context: WorkerContext) -> None:
         self._open_gate = open_gate
+        self._metrics = context.metrics
         self._readiness = context.readiness
         self._outage = Outage("index", context.metrics, context.readiness)
         self._readiness.set("index", "not open yet")
@@ -203,7 +207,7 @@ class ServedIndex:
         while self._gate is None:
             try:
                 gate = await self._open_gate()
-                await gate.check_in(first)
+                await self._check_in_first(gate, first)
             except Unavailable as exc:
                 self._outage.failed(exc.code, str(exc))
                 await asyncio.sleep(backoff.next_seconds())
@@ -212,6 +216,13 @@ class ServedIndex:
                 self._outage.recovered()
                 self._readiness.set("index", None)
         await asyncio.Event().wait()
+
+    async def _check_in_first(self, gate: AsyncGate, documents: Sequence[CheckIn]) -> None:
+        """Their verdicts are counted and shown as those of any others."""
+        begun_at = time.time()
+        verdicts = await gate.check_in(documents)
+        sources = [verdict.source for verdict in verdicts]
+        self._metrics.record_verdicts(verdicts, sources, [None], [begun_at] * len(verdicts), time.time())
 
     async def close(self) -> None:
         if self._gate is not None:

@@ -53,6 +53,9 @@ async def test_the_first_documents_are_there_once_the_service_is_ready() -> None
         assert (await service.client.get("/v1/stats")).json()["counts"]["documents"] == len(
             {document.document_id for document in documents}
         )
+        overview = (await service.client.get("/v1/overview")).json()
+        assert overview["totals"]["verdicts"] == len(documents)
+        assert len((await service.client.get("/v1/feed?limit=100")).json()["verdicts"]) == len(documents)
 
 
 async def test_an_index_of_another_profile_ends_the_service(tmp_path: Path) -> None:

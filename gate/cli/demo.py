@@ -24,7 +24,8 @@ What to try next:
   gate check demo/ --index demo.sqlite                     judge them, and keep the index
   gate explain inbox/bread-part.txt --index demo.sqlite    why that verdict?
   gate compare demo/archive/lighthouse.txt demo/inbox/lighthouse-edited.txt
-  gate plan --documents 10000000                           what a large index costs and finds"""
+  gate plan --documents 10000000                           what a large index costs and finds
+  gate serve --demo                                        look at them in a browser"""
 
 
 def demo(*, seed: int, unrelated: int, folder: Path | None, options: Options) -> None:

@@ -82,12 +82,13 @@ const card = (name, ...inside) => h("section", { class: "card" }, h("h2", {}, na
 
 function verdict(answer, query) {
   const [first, ...others] = answer.reasons;
+  const known = SIDES.filter((side) => query[side]);
   return h(
     "section",
     { class: `card verdict ${answer.alike ? "alike" : "different"}` },
     h("h2", {}, first, badge(answer.relation)),
     others.map((reason) => h("p", {}, reason)),
-    h("p", { class: "links" }, SIDES.filter((side) => query[side]).map((side) => h("a", { href: familyHref(query[side]) }, `Family of the ${side} one`))),
+    known.length > 0 && h("p", { class: "links" }, known.map((side) => h("a", { href: familyHref(query[side]) }, `Family of the ${side} one`))),
   );
 }
 
@@ -98,7 +99,7 @@ function measures({ measures: rows }) {
     caption: "Measures",
     rows,
     columns: [
-      { title: "Measure", head: true, cell: (row) => row.label },
+      { title: "Measure", head: true, cell: (row) => h("span", { class: "nowrap" }, row.label) },
       { title: "Bar", unseen: true, cell: (row) => share(row) !== null && bar(share(row), { threshold: row.threshold }) },
       { title: "Exact", number: true, cell: (row) => value(row, "value") },
       { title: "Estimate", number: true, cell: (row) => value(row, "estimate") },

@@ -53,7 +53,7 @@ function queryOf(params) {
 const FORMS = {
   id({ query, signal, ask }) {
     const field = documentField({ label: "Document", value: query.id ?? "", signal, onChoose: (id) => ask({ id }) });
-    return formOf([field.element], () => field.input.value.trim() && ask({ id: field.input.value.trim() }), field.input);
+    return formOf([field.element], () => field.input.value.trim() && ask({ id: field.input.value.trim() }), field.input, "inline");
   },
   text({ query, ask }) {
     const id = freshId("text");
@@ -76,11 +76,12 @@ const FORMS = {
   },
 };
 
-function formOf(fields, submit, required) {
+function formOf(fields, submit, required, kind = null) {
   required.required = true;
   return h(
     "form",
     {
+      class: kind,
       onsubmit: (event) => {
         event.preventDefault();
         submit();

@@ -61,8 +61,8 @@ function makeParts() {
   const cards = h("dl", { class: "cards" });
   const verdicts = timeChart({ label: "Verdicts by relation over time", unit: short });
   const latency = timeChart({ label: "Latency of verdicts over time", lines: true, unit: duration });
-  const families = h("div");
-  const index = h("div", { class: "index" });
+  const families = h("div", { class: "spaced" });
+  const index = h("div", { class: "spaced index" });
   const outages = h("div");
   const unready = h("div");
   return {

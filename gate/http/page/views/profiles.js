@@ -42,7 +42,8 @@ function shown(view, answers, state, redraw) {
   const name = freshId("profile");
   const rows = answers.map((answer) => choice(answer, answer === selected, name, () => redraw({ profile: answer.profile.in_force ? null : answer.profile.ref })));
   return [
-    h("div", { class: "columns list-detail" }, h("fieldset", { class: "card choices" }, h("legend", {}, "Profiles"), rows), h("div", { class: "stack" }, detail(selected), tryThreshold(view, decision(answers.find(({ profile }) => profile.in_force).profile)))),
+    h("div", { class: "columns list-detail" }, h("fieldset", { class: "card choices" }, h("legend", {}, "Profiles"), rows), detail(selected)),
+    tryThreshold(view, decision(answers.find(({ profile }) => profile.in_force).profile)),
   ];
 }
 
@@ -91,7 +92,7 @@ function detail(answer) {
       fact("Size of a document", bytes(total)),
       fact("Size of the index", bytes(plan.total_bytes)),
     ),
-    h("details", {}, h("summary", {}, "All parameters"), h("dl", { class: "facts wide" }, Object.entries(profile.parameters).filter(([name]) => !HIDDEN.has(name)).map(([name, value]) => fact(sentence(name), value === null ? NONE : typeof value === "boolean" ? (value ? "yes" : "no") : String(value))))),
+    h("details", { open: true }, h("summary", {}, "All parameters"), h("dl", { class: "facts wide" }, Object.entries(profile.parameters).filter(([name]) => !HIDDEN.has(name)).map(([name, value]) => fact(sentence(name), value === null ? NONE : typeof value === "boolean" ? (value ? "yes" : "no") : String(value))))),
   );
 }
 
