@@ -12,7 +12,6 @@ import click
 
 from gate.archive.files import FileSelection, Order
 from gate.cli.common import F, ReportFiles
-from gate.stream.field_names import FieldNames
 
 FORMAT_NAMES = ("tar", "zip", "parquet", "warc", "mbox", "jsonl", "csv", "document")  # of gate.archive.formats
 
@@ -46,6 +45,8 @@ def field_names(command: F) -> F:
     def with_names(
         *args: Any, id_field: str | None, text_field: str | None, date_field: str | None, **kwargs: Any
     ) -> Any:
+        from gate.stream.field_names import FieldNames  # here, as it imports what completion does without
+
         names = FieldNames(document_id=id_field, text=text_field, date=date_field)
         return command(*args, field_names=names, **kwargs)
 
