@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs pictures requirements hooks dist clean \
-  servers kafka kubernetes
+.PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs pictures requirements \
+  hooks dist sbom clean servers kafka kubernetes
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -84,8 +84,19 @@ dist: .venv/.dev ## build the wheel and the source distribution into dist/
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 
+sbom: dist ## what an installation consists of, as CycloneDX, and its licences: into sbom/
+	rm -rf sbom .cache/sbom && mkdir sbom
+	for name in gate tools; do $(PYTHON) -m venv .cache/sbom/$$name; done
+	.cache/sbom/gate/bin/python -m pip --disable-pip-version-check install --quiet "$$(ls dist/*.whl)[files,parquet]"
+	.cache/sbom/gate/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes pip setuptools
+	.cache/sbom/tools/bin/python -m pip --disable-pip-version-check install --quiet 'cyclonedx-bom>=7,<8' 'pip-licenses>=5,<6'
+	.cache/sbom/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file sbom/checkin-gate.cdx.json .cache/sbom/gate/bin/python
+	.cache/sbom/tools/bin/pip-licenses --python .cache/sbom/gate/bin/python --from mixed --format markdown --with-urls \
+	  --output-file sbom/licences.md
+
 clean: ## remove everything that was made
-	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist build site sbom
 
 # The servers and the browser that tests start for themselves.
 servers:
