@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import random
 import signal
 import uuid
-from contextlib import ExitStack
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
+from gate import BUILT_IN, AsyncGate, CheckIn
+from gate.client import Client
 from gate.config.settings import Settings, load_settings
+from gate.core.method_registry import method_of
 from gate.demo import LIGHTHOUSE, corpus
 from gate.errors import ConfigError
 from gate.http.tokens import new_token, token_table
+from gate.index.tools.audit import audit
 from gate.serve_main import check
+from gate.wire import VerdictEvent
 from tests.http.service_harness import problem, running_service
 from tests.support.gate_service import service_process
-from tests.support.servers import RedisServer, free_ports, redis_server, wait_until
+from tests.support.servers import RedisServer, cutting_proxy, free_ports, redis_server, wait_until
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -132,39 +138,64 @@ async def test_a_redis_that_fails_between_two_requests_leaves_nothing_half_enter
 
 
 @pytest.mark.redis
-@pytest.mark.slow
-async def test_races_over_http_between_processes_have_exactly_one_winner(
-    shared_redis: RedisServer, tmp_path: Path
-) -> None:
-    profile = tmp_path / "own.toml"
-    profile.write_text(f'name = "r{uuid.uuid4().hex}"\nbase = "standard"\n')
-    texts = [planted.document.text for planted in corpus(11, 30) if planted.story == "unrelated"]
-    with ExitStack() as stack:
-        options = ("--index", shared_redis.url, "--profile", str(profile))
-        services = [stack.enter_context(service_process(tmp_path / f"log{n}", *options)) for n in range(2)]
-        async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
-            for number, text in enumerate(texts):
-                requests = [
-                    client.post(
-                        f"{service.url}/v1/check-ins", json={"document_id": f"{number}/{side}/{n}", "text": text}
-                    )
-                    for n in range(2)
-                    for side, service in enumerate(services)
-                ]
-                verdicts = [json.loads((await request).content) for request in asyncio.as_completed(requests)]
-                winners = [verdict["document_id"] for verdict in verdicts if not verdict["similar"]]
-                assert len(winners) == 1
-                assert {verdict["group"] for verdict in verdicts} == set(winners)
+async def test_a_redis_that_is_cut_off_within_requests_leaves_nothing_half_entered(tmp_path: Path) -> None:
+    cuts = random.Random(3)
+    budgets = chain((cuts.randrange(200, 20_000) for _ in range(25)), repeat(None))
+    texts = [planted.document.text for planted in corpus(5, 12) if planted.story == "unrelated"][:5]
+    with redis_server() as redis:
+        async with AsyncGate(index=redis.url):
+            pass  # an index that is there: what is cut are requests
+        with cutting_proxy(redis, budgets) as url:
+            async with running_service(ready=False, index=url) as service:
+                statuses: Counter[int] = Counter()
+
+                async def until_judged(document_id: str, text: str) -> dict[str, Any]:
+                    while True:
+                        body = {"document_id": document_id, "text": text}
+                        answer = await service.client.post("/v1/check-ins", json=body)
+                        statuses[answer.status_code] += 1
+                        if answer.status_code == 200:
+                            verdict: dict[str, Any] = answer.json()
+                            return verdict
+                        assert problem(answer)[:2] == (503, "unavailable")
+
+                for number, text in enumerate(texts):
+                    names = [f"{number}/{n}" for n in range(3)]
+                    verdicts = await asyncio.gather(*(until_judged(name, text) for name in names))
+                    winners = [verdict["document_id"] for verdict in verdicts if not verdict["similar"]]
+                    assert len(winners) == 1
+                    for name, given in zip(names, verdicts, strict=True):
+                        assert (await until_judged(name, text))["verdict_id"] == given["verdict_id"]
+        assert statuses[503] > 0
+        async with AsyncGate(index=redis.url) as gate:
+            standard = BUILT_IN["standard"]
+            report = await gate.with_store(lambda store: audit(store, method_of(standard), standard))
+        assert (report.checked["documents"], report.problems) == (3 * len(texts), {})
 
 
 @pytest.mark.redis
 @pytest.mark.slow
-def test_several_workers_answer_on_one_port(shared_redis: RedisServer, tmp_path: Path) -> None:
+def test_workers_that_race_on_one_port_let_exactly_one_document_pass(shared_redis: RedisServer, tmp_path: Path) -> None:
     profile = tmp_path / "own.toml"
     profile.write_text(f'name = "w{uuid.uuid4().hex}"\nbase = "standard"\n')
     [port] = free_ports()
     options = ("--index", shared_redis.url, "--profile", str(profile), "--port", str(port), "--workers", "2")
     with service_process(tmp_path / "log", *options) as service:
         wait_until(lambda: service.log.read_text().count('"service.started"') == 2, "a worker does not listen")
-        assert service.get("/v1/profiles")[0] == 200
+        processes = set()
+
+        def check_in(document: CheckIn) -> VerdictEvent:
+            with Client(service.url) as client:  # a connection of its own: the kernel deals them to the workers
+                processes.add(client.overview().started_at)
+                return client.check_in(document)
+
+        with ThreadPoolExecutor(6) as threads:
+            for number in range(4):
+                text = f"{LIGHTHOUSE} {number}" * 3
+                documents = [CheckIn(document_id=f"{number}/{n}", text=text) for n in range(6)]
+                verdicts = list(threads.map(check_in, documents))
+                winners = [verdict.document_id for verdict in verdicts if not verdict.similar]
+                assert len(winners) == (0 if number else 1)
+                assert len({verdict.group for verdict in verdicts}) == 1
+        assert len(processes) == 2
         assert service.stop() == 0
