@@ -13,6 +13,7 @@ from gate.cli import tables
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
 from gate.cli.progress import progress
 from gate.cli.session import index_name, load, open_empty, open_index
+from gate.cli.staging import staged_rows
 from gate.core.method_registry import method_of
 from gate.errors import ConfigError, IndexLost
 from gate.index.scan import ScannableStore
@@ -46,9 +47,17 @@ def info(*, options: Options) -> None:
     set_resume_hint("nothing was changed; start again with")
     with open_index(settings) as gate, progress(quiet=options.json) as bar:
         bar.add_task("counting", total=None, documents=None)
-        counts, identity = gate.info(), gate.identity
+        counts, identity, staged = gate.info(), gate.identity, staged_rows(gate)
     if options.json:
-        emit({"index": index_name(settings), "profile": settings.profile.ref, "identity": identity, **counts})
+        emit(
+            {
+                "index": index_name(settings),
+                "profile": settings.profile.ref,
+                "identity": identity,
+                **counts,
+                "staged": staged,
+            }
+        )
         return
     out = tables.console()
     documents = counts.get("documents", 0)
@@ -60,6 +69,11 @@ def info(*, options: Options) -> None:
     title = f"{index_name(settings)}, profile {settings.profile.ref}, identity {identity}"
     out.print(Text(title, style="bold"))
     out.print(rows)
+    for generation in staged:
+        line = (
+            f"generation {generation['name']}, filled aside: {generation['state']}, {generation['documents']} documents"
+        )
+        out.print(Text(line))
 
 
 def verify(*, fix: bool, pause: float, options: Options) -> None:

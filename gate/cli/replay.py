@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
+import msgspec
 from rich.progress import TaskID
 from rich.text import Text
 
@@ -27,6 +29,7 @@ from gate.cli.own_files import own_files
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.replay_targets import AnsweringTarget, GateTarget, NullTarget, open_kafka_target
 from gate.cli.session import index_name, load, open_gate, read_options
+from gate.cli.staging import mark_complete, require_redis
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.extract.text_of import HtmlPart
@@ -47,6 +50,7 @@ def replay(
     dry_run: bool,
     resume: bool,
     journal: Path | None,
+    into_generation: str | None,
     source: str | None,
     content_root: Path | None,
     field_names: FieldNames,
@@ -65,6 +69,12 @@ def replay(
         raise click.UsageError("give --kafka or --index, not both")
     settings = load(options, kafka_brokers=kafka, content_root=content_root)
     to_topic = kafka is not None or (settings.kafka is not None and "index" not in options.flags)
+    live = settings
+    if into_generation is not None:
+        if to_topic or dry_run:
+            raise click.UsageError("--into-generation fills an index here: name it with --index, without --dry-run")
+        require_redis(settings)
+        settings = msgspec.structs.replace(settings, redis=replace(settings.redis, generation=into_generation))
     if not (to_topic or dry_run) and settings.index == MEMORY:
         raise click.UsageError("name a target: --kafka HOST:PORT or --index PATH|URL; --dry-run needs none")
     if not (quiet or options.json) and sys.stdin.isatty() and any(str(path) == STDIN for path in sources):
@@ -84,7 +94,11 @@ def replay(
     with ExitStack() as stack:
         target = _open_target(stack, settings, stats, dry_run=dry_run, to_topic=to_topic, watch=wait > 0)
         is_kept = not dry_run and (to_topic or settings.index != MEMORY)
-        opened = _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume) if is_kept else None
+        opened = (
+            _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume, target=target)
+            if is_kept
+            else None
+        )
         opened_source = stack.enter_context(Source(sources, options_of_source))
         stats.links, stats.hidden = len(opened_source.found.links), opened_source.found.hidden
         own = own_files(settings, (opened.path if opened is not None else None,))
@@ -108,6 +122,8 @@ def replay(
         )
         _run(run, opened_source, target, wait, lambda: bar.update(size or 0), journal=opened)
         stats.hidden = opened_source.hidden
+    if into_generation is not None:
+        mark_complete(live, into_generation)
     if not quiet:
         unanswered = target.unanswered() if wait else 0  # with --wait 0 no verdict was looked for
         summarise(stats, unanswered, json=options.json, dry_run=dry_run)
@@ -147,16 +163,26 @@ def _run(
 
 
 def _open_journal(
-    stack: ExitStack, path: Path | None, sources: Sequence[Path], settings: Settings, *, to_topic: bool, resume: bool
+    stack: ExitStack,
+    path: Path | None,
+    sources: Sequence[Path],
+    settings: Settings,
+    *,
+    to_topic: bool,
+    resume: bool,
+    target: AnsweringTarget,
 ) -> Journal:
     names = tuple(STDIN if str(source) == STDIN else str(source.resolve()) for source in sources)
-    target = f"{settings.profile.ref} {index_name(settings)}"
+    name = f"{settings.profile.ref} {index_name(settings)}"
+    if settings.redis.generation is not None and isinstance(target, GateTarget):
+        # One that was dropped and is filled again is another one, of which nothing is done.
+        name = f"{name} {settings.redis.generation} {target.identity}"
     if to_topic:
         kafka = require_kafka(settings)
-        target = f"{kafka.brokers} {kafka.topics.check_ins[0]}"
+        name = f"{kafka.brokers} {kafka.topics.check_ins[0]}"
     elif not is_redis_url(settings.index):
-        target = f"{settings.profile.ref} {Path(settings.index).resolve()}"
-    job = ReplayJob(sources=names, target=target)
+        name = f"{settings.profile.ref} {Path(settings.index).resolve()}"
+    job = ReplayJob(sources=names, target=name)
     return stack.enter_context(Journal(path or default_journal_path(job, dict(os.environ)), job, resume=resume))
 
 

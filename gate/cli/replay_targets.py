@@ -52,6 +52,11 @@ class GateTarget(AnsweringTarget):
         self._gate = gate
         self._stats = stats
 
+    @property
+    def identity(self) -> str:
+        """Of the index that documents go to."""
+        return self._gate.identity
+
     def send(self, batch: Sequence[ReplayItem]) -> list[Checkpoint]:
         """Judge a batch. A delete takes effect in its place: the documents before it are judged first."""
         for step in steps(item.archived.event if item.archived is not None else None for item in batch):

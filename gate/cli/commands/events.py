@@ -101,6 +101,11 @@ def run(**arguments: Any) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="The file that records what is done. Default: one for these sources and this target, in the state folder.",
 )
+@click.option(
+    "--into-generation",
+    metavar="NAME",
+    help="Fill a generation of an index in Redis aside of its live traffic; `gate index promote NAME` makes it live.",
+)
 @click.option("--source", metavar="NAME", help="The source of documents that name none, for the metrics.")
 @content_root
 @field_names
@@ -125,6 +130,7 @@ def replay(**arguments: Any) -> None:
       gate replay 2019.jsonl.gz 2020.jsonl.zst --index notes.sqlite
       gate replay archive/ --kafka localhost:9092 --rate 500 --resume
       zcat *.gz | gate replay - --kafka localhost:9092
+      gate replay archive/ --index redis://localhost:6379/0 --into-generation 2019
       gate replay archive/ --dry-run
 
     A file of text (UTF-8, or UTF-16 with a byte order mark) is a document. Its id is its path relative to the folder,
@@ -139,7 +145,8 @@ def replay(**arguments: Any) -> None:
     --strict, if a file cannot.
 
     With --kafka the documents go to the first topic of check-ins, and their verdicts are counted as they come. With
-    --index they are judged here.
+    --index they are judged here. With --into-generation they are judged among each other only, and live traffic does
+    not meet them until `gate index promote NAME`; until then, --resume continues and `gate index drop NAME` gives up.
     """
     from gate.cli.replay import replay
 

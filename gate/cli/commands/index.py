@@ -219,6 +219,42 @@ def rotate(**arguments: Any) -> None:
     rotate(**arguments)
 
 
+@index.command(short_help="Make a generation live that was filled aside.")
+@click.argument("name", metavar="NAME")
+@click.option("--drop-older", is_flag=True, help="Drop the older of two live generations, to make room.")
+@common()
+def promote(**arguments: Any) -> None:
+    """Make a generation live that `gate replay --into-generation NAME` has filled, beside the one that is written to.
+
+    \b
+      gate index promote 2019 --index redis://localhost:6379/0
+
+    Workers may go on meanwhile. A check-in is judged wholly before the promotion or wholly after it: from then on
+    copies of the promoted documents are found. Documents that passed before, here and there, all stay. The promoted
+    generation is the older one, which the next rotation drops. An interrupted promotion is completed by the same
+    command.
+    """
+    from gate.cli.staging import promote
+
+    promote(**arguments)
+
+
+@index.command(short_help="Give up a generation that was filled aside.")
+@click.argument("name", metavar="NAME")
+@common()
+def drop(**arguments: Any) -> None:
+    """Remove a generation that `gate replay --into-generation NAME` has filled and that was not promoted.
+
+    \b
+      gate index drop 2019 --index redis://localhost:6379/0
+
+    Live documents stay. A replay that still fills the generation stops with an error.
+    """
+    from gate.cli.staging import drop
+
+    drop(**arguments)
+
+
 @index.command(short_help="Fill a new index from check-ins or verdicts.")
 @click.argument(
     "inputs",

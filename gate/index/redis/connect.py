@@ -29,6 +29,8 @@ from gate.index.redis.client import (
 from gate.index.redis.creation import open_view, recover
 from gate.index.redis.layout import prefixes_of
 from gate.index.redis.replication import ReplicaBarrier
+from gate.index.redis.shards import Shards
+from gate.index.redis.staging import StagedState, set_state, staged_prefix
 from gate.index.redis.store import RedisStore
 from gate.index.redis.url import (
     DEFAULT_PORT,
@@ -139,6 +141,11 @@ async def open_store(
         await _check_server(client, hide_credentials(url), settings)
         prefix = f"gate:{profile_ref}"
         view = await open_view(client, prefix, digest, hide_credentials(url), decisions=decisions, create=create)
+        live = None
+        if settings.generation is not None:
+            live, prefix = (prefix, view), staged_prefix(prefix, settings.generation)
+            await set_state(client, live[0], settings.generation, StagedState.FILLING)
+            view = await open_view(client, prefix, digest, hide_credentials(url), decisions=decisions)
         redis_client = RedisClient(client, calls=settings.connections, retry=settings.retry, observer=observer)
         barrier = await _start_barrier(redis_client, prefix, settings)
     except BaseException:
@@ -150,8 +157,9 @@ async def open_store(
         view=view,
         layout=layout,
         max_bucket=max_bucket,
-        window_seconds=settings.window_seconds,
+        window_seconds=settings.window_seconds if live is None else None,
         barrier=barrier,
+        tickets=None if live is None else Shards(redis_client, prefix=live[0], view=live[1]),
     )
 
 

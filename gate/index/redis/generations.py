@@ -9,6 +9,9 @@ windows.
     switched              read 0, 1   write 1
     dropped               read 1      write 1       and the keys of the old one are unlinked
 
+    promoting             read 0      write 0       announced: keys are moved to 1, and no rotation begins
+    promoted              read 0, 1   write 0       1 was filled aside (`gate.index.redis.staging`)
+
 Each change goes to the first shard and then to the others, and is in all of them before the next one begins. A call
 under another view than the shard's is refused, so a process that missed a change can neither read nor write by what it
 knew. A process that finds a shard behind another applies the missing change to it: the process that began the change
@@ -25,7 +28,7 @@ from typing import Any
 import msgspec
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 
-from gate.errors import IndexLost, Stale
+from gate.errors import ConfigError, IndexLost, Stale
 from gate.index.redis.client import LibraryClient, translate_errors
 from gate.index.redis.layout import GENERATIONS, View
 
@@ -52,13 +55,15 @@ async def current_view(client: LibraryClient, prefixes: Sequence[bytes], *, iden
 async def rotate(client: LibraryClient, prefixes: Sequence[bytes], *, now: float, identity: str | None = None) -> View:
     """Begin a new generation, and drop the one before the last. It may be called again after a crash."""
     view = await current_view(client, prefixes, identity=identity)
+    if view.promoting:
+        raise ConfigError("index: a generation is being promoted: complete that first, with `gate index promote NAME`")
     if len(view.read) > 1 and not view.announced:
-        view = await _step(client, prefixes, view, read=view.read[0])
+        view = await step_view(client, prefixes, view, read=view.read[0])
     if not view.announced:
         other = GENERATIONS.replace(view.read[0], "")
         await purge(client, prefixes, other)  # what a crash may have left of it
-        view = await _step(client, prefixes, view, read=view.read[0] + other, announced=True)
-    return await _step(client, prefixes, view, read=view.read[::-1], announced=False, started=now)
+        view = await step_view(client, prefixes, view, read=view.read[0] + other, announced=True)
+    return await step_view(client, prefixes, view, read=view.read[::-1], announced=False, started=now)
 
 
 async def keep_window(
@@ -66,12 +71,12 @@ async def keep_window(
 ) -> View:
     """Rotate if the generation that is written to is older than the window. Many processes may ask at once."""
     view = await current_view(client, prefixes, identity=identity)
-    if now - view.started < seconds and not view.announced:
+    if view.promoting or (now - view.started < seconds and not view.announced):
         return view
     try:
         return await rotate(client, prefixes, now=now, identity=identity)
-    except Stale:
-        return await current_view(client, prefixes, identity=identity)  # another process has begun to
+    except (Stale, ConfigError):
+        return await current_view(client, prefixes, identity=identity)  # another process rotates, or promotes
 
 
 async def purge(client: LibraryClient, prefixes: Sequence[bytes], generation: str) -> int:
@@ -156,7 +161,7 @@ async def change_view(client: LibraryClient, prefix: bytes, read: bytes, changed
     return bool(await client.eval(CHANGE_VIEW, 1, prefix + b"v", read, changed))
 
 
-async def _step(client: LibraryClient, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
+async def step_view(client: LibraryClient, prefixes: Sequence[bytes], view: View, **changes: object) -> View:
     """One step, in all shards when it returns. `Stale`: another process was faster; read the view again."""
     with translate_errors():
         changed = msgspec.structs.replace(view, epoch=view.epoch + 1, **changes)

@@ -4,6 +4,7 @@
     gate:standard@1:{5}:v            the view: which index it is, what it means, which generations live (see `View`)
     gate:standard@1:{5}:i            identities of indexes that this one replaces (in the first shard only)
     gate:standard@1:{5}:t            tickets drawn (in the first shard only)
+    gate:standard@1:{5}:g  :p        generations that are filled aside, and the one that is being promoted (likewise)
     gate:standard@1:{5}:l  :a        the latest appends, and the number of those that were dropped before them
     gate:standard@1:{5}:h            the crowded buckets: generation and name
     gate:standard@1:{5}:0b           the buckets of generation 0: a name is table and number in four bytes; postings
@@ -74,6 +75,11 @@ class View(msgspec.Struct, frozen=True, array_like=True):
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)
+
+    @property
+    def promoting(self) -> bool:
+        """Another generation is being moved in beside the one that lives, and no rotation may begin."""
+        return self.announced and len(self.read) == 1
 
 
 @lru_cache(maxsize=8)

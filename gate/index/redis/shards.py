@@ -21,6 +21,7 @@ class Shards:
 
     def __init__(self, client: RedisClient, *, prefix: str, view: View) -> None:
         self.client = client
+        self.prefix = prefix
         self.prefixes = prefixes_of(prefix)
         self.use(view)
 

@@ -88,10 +88,12 @@ class RedisStore:
         window_seconds: float | None = None,
         barrier: ReplicaBarrier | None = None,
         clock: Callable[[], float] = time.time,
+        tickets: Shards | None = None,
     ) -> None:
         self.shards = Shards(client, prefix=prefix, view=view)
         self.widths = Widths(layout.tag_bytes)
         self._reader = BucketReader(self.shards, self.widths, max_bucket)
+        self._tickets = tickets or self.shards  # a generation that is filled aside draws those of the live index
         self._highest_ticket = 0
         self._unappended: set[int] = set()  # entries that this process made and has not appended yet
         self._cache = RecordCache()
@@ -193,7 +195,7 @@ class RedisStore:
     # Tickets and registrations.
 
     async def draw(self, count: int) -> int:
-        [first] = await self.shards.call(DRAW_TICKETS, [(0, b"")], count, self._highest_ticket)
+        [first] = await self._tickets.call(DRAW_TICKETS, [(0, b"")], count, self._highest_ticket)
         self._highest_ticket = max(self._highest_ticket, int(first) + count - 1)
         return int(first)
 
@@ -302,6 +304,10 @@ class RedisStore:
             return change
 
         return await self._change_records([(entry, without(document_id)) for entry, document_id in holdings])
+
+    async def add_holders(self, holdings: Sequence[tuple[int, Holder]]) -> None:
+        """Make documents hold entries that others made."""
+        await self._change_records([(entry, _joined(holder)) for entry, holder in holdings])
 
     async def mark_dead(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         return await self._change_records([(entry, lambda record: record._replace(dead=True)) for entry in entries])

@@ -56,6 +56,7 @@ class RedisSettings:
     sentinel_password: str | None = field(default=None, repr=False)
     ca_file: str | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    generation: str | None = None  # work on this one, which is filled aside, and not on what is live
 
     def problem(self) -> str | None:
         """What is wrong with these settings together."""
