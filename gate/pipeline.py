@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from gate.core.document_details import encode_details, long_details, metadata_json
+from gate.core.document_details import MAX_MIME_TYPE_CHARS, encode_details, long_details, metadata_json
 from gate.core.judge import Likeness, bit_agreement
 from gate.core.method_registry import method_of
 from gate.core.profile import Profile
@@ -45,7 +45,6 @@ SIGNED_CHARS = 600_000  # a batch of 256 documents of 2 KB is signed in one go
 
 _OPTIONAL = (str, type(None))
 _ABSENT = (None,) * 10
-MAX_MIME_TYPE_CHARS = 255  # of RFC 6838: a longer one is a mistake
 _FIELDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
     ("document_id", str, "a str"),
     ("text", str, "a str"),

@@ -19,9 +19,10 @@ from gate.cli.common import Options, emit, printable
 from gate.cli.session import index_name, load, open_index, read_options, verdict_line
 from gate.cli.text_argument import STDIN, read_text_argument
 from gate.config.settings import Settings
+from gate.core.document_details import decode_details
 from gate.core.method_parameters import Fingerprinted
 from gate.errors import BadDocument, ConfigError, UnknownDocument
-from gate.index.tools.stored_documents import read_stored
+from gate.index.tools.stored_documents import read_contents, read_stored
 from gate.model import LookUpResult, Match
 
 ABOUT_AT_ONCE = 256  # documents
@@ -88,11 +89,14 @@ def _about(gate: Gate, matches: Sequence[Match]) -> dict[str, show.About]:
     return about
 
 
-def explain(document_id: str, *, options: Options) -> None:
-    """Show the kept verdicts on a document, with the reasons."""
+def explain(document_id: str, *, details: bool, options: Options) -> None:
+    """Show the kept verdicts on a document, with the reasons, and what is kept to recognise it by."""
     settings = load(options)
     with open_index(settings) as gate:
         [verdicts] = gate.explain([document_id])
+        about = _about(gate, [match for verdict in verdicts for match in verdict.matches])
+        held = gate.with_store(partial(read_contents, document_id=document_id)) if details else ()
+    kept = {one.content.hex(): decode_details(one.details) for one in held}
     if not verdicts:
         raise _unknown(document_id, settings)
     if options.json:
@@ -105,7 +109,9 @@ def explain(document_id: str, *, options: Options) -> None:
         for sentence in show.reasons(verdict, settings.profile):
             tables.print_indented(out, sentence)
         if verdict.matches:
-            show.matches(out, verdict.matches, settings.profile)
+            show.matches(out, verdict.matches, settings.profile, about)
+        if known := kept.get(verdict.content_id):
+            tables.print_indented(out, show.details_line(known), style="dim")
         tables.print_indented(out, show.fingerprint_line(verdict, settings.profile), style="dim")
 
 

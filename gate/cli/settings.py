@@ -14,6 +14,7 @@ from gate.cli.session import load, load_with_origins
 from gate.config.profiles import vary_profile
 from gate.config.reference import describe_settings
 from gate.config.settings import Settings
+from gate.core.document_details import bytes_of_details
 from gate.core.method_parameters import (
     BswN,
     Fingerprinted,
@@ -53,18 +54,19 @@ def plan(
     expected = planned(profile, documents, unrelated)
     words = "characters" if profile.tokenizer == "characters" else "words"
     unit = profile.method.window if isinstance(profile.method, WindowParameters) else profile.gram
+    details = bytes_of_details(settings.limits) if settings.keep_details else None
     if options.json:
         row: dict[str, Any] = msgspec.to_builtins(expected)
         row["recall"] = [
             {"resemblance": alike, "changed": round(replaced_share(alike, unit), 4), "found": found}
             for alike, found in expected.recall
         ]
-        emit({**row, "total_bytes": expected.total_bytes, "parameters": profile.parameters()})
+        emit({**row, "total_bytes": expected.total_bytes, "details_bytes": details, "parameters": profile.parameters()})
         return
     out = tables.console()
     out.print(Text(f"Profile {expected.profile}, {number(documents)} documents", style="bold"))
     out.print(Text(_parameters(profile), style="dim"))
-    show.plan(out, expected, changed=lambda alike: replaced_share(alike, unit), words=words)
+    show.plan(out, expected, changed=lambda alike: replaced_share(alike, unit), words=words, details=details)
 
 
 def _measured(corpus: Path, profile: Profile, settings: Settings) -> UnrelatedDistance:

@@ -26,7 +26,7 @@ from gate.core.passages import Passage
 from gate.core.plan import Plan
 from gate.core.profile import Profile, decides_by_bits
 from gate.index.tools.stored_documents import StoredDocument
-from gate.model import LookUpResult, Match, Relation, Verdict
+from gate.model import DocumentDetails, LookUpResult, Match, Relation, Verdict
 from gate.numbers import counted, number
 
 PASSAGE_WORDS = 50  # a passage of three times as many is shown by so many words of its beginning and its end
@@ -68,8 +68,9 @@ class About:
 
     def says_more(self, label: Literal["title", "path"], document_id: str) -> bool:
         """Whether a label says something that the id does not: the path of a file often ends in it."""
-        value = self.title if label == "title" else self.path and unquote(self.path)
-        return value is not None and not value.endswith(document_id)
+        if label == "title":
+            return self.title not in (None, document_id)
+        return self.path is not None and not unquote(self.path).endswith(document_id)
 
 
 def about(stored: StoredDocument, method: Method) -> About:
@@ -189,6 +190,17 @@ def fingerprint_line(verdict: Verdict, profile: Profile) -> str:
     return f"Fingerprint {verdict.fingerprint or tables.NOTHING}, content {verdict.content_id}."
 
 
+def details_line(details: DocumentDetails) -> str:
+    """What people recognise a document by: "Title Report, path file:a.txt, 1.2 kB, text/plain"."""
+    parts = [f"{name} {value}" for name in ("title", "source") if (value := getattr(details, name))]
+    parts += [f"path {details.uri}"] if details.uri else []
+    parts += [number(details.size_bytes, "B")] if details.size_bytes is not None else []
+    parts += [details.mime_type] if details.mime_type else []
+    parts += [f"checked in {details.checked_in_at:%Y-%m-%d %H:%M} UTC"] if details.checked_in_at else []
+    line = ", ".join(parts)
+    return f"{line[:1].upper()}{line[1:]}." if line else "Nothing is kept to recognise it by."
+
+
 def passages(cut: Sequence[Passage], *, colour: bool, full: bool) -> Text:
     """A text with its shared passages marked: in colour, or [[so]] where there is none."""
     marked = Text()
@@ -215,7 +227,10 @@ def _shortened(text: str) -> tuple[str, str, str]:
     return text[:start], f" ... {number(left_out)} words ... ", text[end:]
 
 
-def plan(out: Console, planned: Plan, *, changed: Callable[[float], float], words: str) -> None:
+def plan(
+    out: Console, planned: Plan, *, changed: Callable[[float], float], words: str, details: tuple[int, int] | None
+) -> None:
+    """Costs and recall; `details` are the bytes of the shortest and the longest details that are kept of a document."""
     costs = table(out, "what", "expected", "meaning", right=("expected",))
     per_document = sum(planned.bytes_per_document.values())
     for what, expected, meaning in (
@@ -225,6 +240,11 @@ def plan(out: Console, planned: Plan, *, changed: Callable[[float], float], word
         ("false candidates", number(planned.expected_candidates), "unrelated documents compared per look-up"),
         *((f"bytes: {part}", number(size), "per document") for part, size in planned.bytes_per_document.items()),
         ("bytes: together", number(per_document), "per document; ids, kept answers and the store's overhead on top"),
+        *(
+            [("bytes: details", " - ".join(map(number, details)), "per document on top: title, path, time and so on")]
+            if details
+            else []
+        ),
         ("bytes: all", number(planned.total_bytes, "B"), f"{number(planned.documents)} documents"),
     ):
         costs.add_row(what, expected, Text(meaning, style="dim"))

@@ -18,6 +18,8 @@ from gate.model import CheckIn, DocumentDetails
 
 # Nested deeper, JSON overflows the stack of some readers.
 MAX_METADATA_BRACKETS = 64
+MAX_MIME_TYPE_CHARS = 255  # of RFC 6838: a longer one is a mistake
+_FRAME_BYTES = 40  # of the list, the lengths of five fields, and two numbers of nine bytes; rounded up
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -114,6 +116,13 @@ def encode_details(
     while values and values[-1] is None:
         values.pop()
     return _encoder.encode(values) if values else b"", bool(cut)
+
+
+def bytes_of_details(limits: Limits) -> tuple[int, int]:
+    """The bytes of the details of a document that names none, and of the longest that one may have."""
+    least, _ = encode_details(CheckIn(document_id="", text="", size_bytes=1 << 16), limits, at=1e9)
+    chars = limits.max_title_chars + limits.max_source_chars + limits.max_uri_chars + MAX_MIME_TYPE_CHARS
+    return len(least), 4 * chars + limits.max_metadata_bytes + _FRAME_BYTES
 
 
 def _milliseconds(checked_in_at: datetime | None, at: float | None) -> int | None:

@@ -32,6 +32,7 @@ from gate.lab.experiment import (
     Section,
     Series,
     Table,
+    per_cent,
 )
 from gate.lab.planting import add_copies
 from gate.lab.scores import extract_features, judge_all
@@ -233,8 +234,8 @@ def conclusion(outcomes: Sequence[FilterResult], at: float) -> str:
 
     def left(name: str) -> str:
         one = found[name]
-        here = f"{len(one.remaining.pairs) / max(one.remaining.total, 1):.1%}"
-        return here + (f" (paper: {PAPER[name][0] / PAPER_PAIRS:.1%})" if name in PAPER else "")
+        here = f"{per_cent(len(one.remaining.pairs) / max(one.remaining.total, 1))}"
+        return here + (f" (paper: {per_cent(PAPER[name][0] / PAPER_PAIRS)})" if name in PAPER else "")
 
     return (
         f"Alike from {at} on, the filter by sets leaves {left('set')} of all comparisons and loses nothing, which is "

@@ -40,6 +40,7 @@ from gate.lab.experiment import (
     Section,
     Series,
     Table,
+    per_cent,
 )
 from gate.lab.scores import extract_features, normalise_in_batches
 from gate.lab.truth import Corpus
@@ -82,7 +83,8 @@ def check(options: BergillosOptions) -> None:
         bands_for(options.similarity, bins=options.functions, recall=RECALL)
     except ConfigError as exc:
         raise ConfigError(
-            f"similarity, functions: no bands of {options.functions} values find {RECALL:.0%} of pairs of resemblance "
+            f"similarity, functions: no bands of {options.functions} values find {per_cent(RECALL, 0)} of pairs "
+            f"of resemblance "
             f"{options.similarity:g}; raise one of the two"
         ) from exc
 
@@ -388,7 +390,8 @@ def notes(
     if far:
         none = float(np.mean([(found == 0.0).mean() for found in far]))
         said.append(
-            f"Beyond 12 characters {none:.0%} of the resemblances are 0; the paper says mostly. The passage is another "
+            f"Beyond 12 characters {per_cent(none, 0)} of the resemblances are 0; the paper says mostly. The "
+            f"passage is another "
             "one, and two words that are neighbours by chance in two shuffles share what a long shingle spans."
         )
     order = sorted(FAMILIES, key=lambda family: median(one[family] for one in times.values()))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gate.lab.experiment import per_cent
 from gate.lab.planting import FEW_WORDS, pieces
 from gate.lab.truth import UNSPACED, Corpus, share_without_spaces
 
@@ -35,12 +36,14 @@ def cautions(documents: Corpus) -> Cautions:
     warnings = [templates(documents), short(opened)]
     if alone >= UNSPACED:
         warnings.append(
-            f"{alone:.0%} of the letters are of a script without spaces (Han, kana, Thai, Lao, Khmer, Myanmar): each "
+            f"{per_cent(alone, 0)} of the letters are of a script without spaces (Han, kana, Thai, Lao, Khmer, "
+            f"Myanmar): each "
             "letter counts as a word, so k-grams of words are short; longer ones and characters were tried too"
         )
     if unknown >= UNSPACED:
         warnings.append(
-            f"{unknown:.0%} of the letters are in runs of more than {LONG_RUN} without a space (mostly {script}): "
+            f"{per_cent(unknown, 0)} of the letters are in runs of more than {LONG_RUN} without a space (mostly "
+            f"{script}): "
             "the gate cannot separate words there; trust the tokenizer characters, or put spaces between words first"
         )
     return Cautions(warnings=[warning for warning in warnings if warning], spaceless=alone >= UNSPACED)
@@ -71,7 +74,8 @@ def templates(documents: Corpus) -> str:
     if (typical := float(np.median(shares))) < TEMPLATE:
         return ""
     return (
-        f"templates: half of the documents share {typical:.0%} or more of their shingles with a tenth of all others; "
+        f"templates: half of the documents share {per_cent(typical, 0)} or more of their shingles with a tenth "
+        f"of all others; "
         "take headers, footers and forms out before check-in, or different documents of one form will be called alike"
     )
 
@@ -81,6 +85,7 @@ def short(texts: Sequence[str]) -> str:
     if few < SHORT * len(texts):
         return ""
     return (
-        f"very short: {few / len(texts):.0%} of the documents have fewer than {FEW_WORDS} words; one changed word "
+        f"very short: {per_cent(few / len(texts), 0)} of the documents have fewer than {FEW_WORDS} words; one "
+        f"changed word "
         "takes much of them away, so few of their edited copies are found, and below min_features only exact copies"
     )

@@ -22,7 +22,15 @@ from gate.errors import ConfigError
 from gate.lab import cherkasova_plots as plots
 from gate.lab import cherkasova_tables as tables
 from gate.lab.cherkasova_tables import SIMILAR, CurvesByMeasure
-from gate.lab.experiment import Experiment, ExperimentOptions, ExperimentReport, Plot, ProgressTracker, Section
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    Plot,
+    ProgressTracker,
+    Section,
+    per_cent,
+)
 from gate.lab.sampling import (
     LEAST_WORDS,
     MEASURES,
@@ -236,7 +244,7 @@ def pair_section(prefix: str, title: str, corpus: Corpus, pairs: Mapping[Profile
     right = (
         "Right: both were made of one document; all others have but the template in common."
         if prefix
-        else f"Right: {LEAST:.0%} or more of their 3-word shingles in common; the paper read them by hand."
+        else f"Right: {per_cent(LEAST, 0)} or more of their 3-word shingles in common; the paper read them by hand."
     )
     return Section(
         title,
@@ -244,7 +252,12 @@ def pair_section(prefix: str, title: str, corpus: Corpus, pairs: Mapping[Profile
             plots.pair_plot(f"{prefix}figure-9", "Pairs from a similarity on", pairs),
             tables.pair_table(f"{prefix}pairs", "Pairs from a similarity on", pairs),
             tables.report_table(
-                f"{prefix}reported", f"Pairs reported from {SIMILAR:.0%} on", pairs, judge, right, paper=bool(prefix)
+                f"{prefix}reported",
+                f"Pairs reported from {per_cent(SIMILAR, 0)} on",
+                pairs,
+                judge,
+                right,
+                paper=bool(prefix),
             ),
             tables.pair_list(f"{prefix}pair-list", corpus, pairs),
             tables.cluster_table(f"{prefix}clusters", pairs),
@@ -278,7 +291,7 @@ def conclusion(
         f"{'the order' if same else 'not quite the order'} of the paper's Figure 7. It says how the entries are "
         "counted and not which algorithm is more accurate: as estimates of the resemblance Mod, Min and Sketch lie "
         f"within {max(unbiased) - min(unbiased):.3f} of each other. Of all pairs of the corpus the four report "
-        f"{reported} from {SIMILAR:.0%} on; of short documents of one template: {of_short}."
+        f"{reported} from {per_cent(SIMILAR, 0)} on; of short documents of one template: {of_short}."
     )
 
 
@@ -310,7 +323,8 @@ def notes(
         narrow = min(by_window)
         share = len(by_window[narrow].from_(0.2).left) / max(by_window[narrow].total, 1)
         said.append(
-            f"Figure 3: with a window of {narrow} bytes Mod_100 finds 20 % and more in {share:.0%} of the pairs, and "
+            f"Figure 3: with a window of {narrow} bytes Mod_100 finds 20 % and more in {per_cent(share, 0)} of "
+            f"the pairs, and "
             "the paper, with one of 5, in some more than 5 %. So short a window holds a word, and there are only so "
             "many words: texts of one kind share most of theirs (86 % of the pairs of speeches, 28 % of those of "
             "technical documents), and normal forms more than raw texts (28 % against 13 % of the technical documents)."
@@ -318,7 +332,8 @@ def notes(
     if WINDOW in by_window:
         share = len(by_window[WINDOW].left) / max(by_window[WINDOW].total, 1)
         said.append(
-            f"With a window of {WINDOW} bytes Mod_100 finds something in common in {share:.0%} of the pairs of "
+            f"With a window of {WINDOW} bytes Mod_100 finds something in common in {per_cent(share, 0)} of the "
+            f"pairs of "
             "different documents; the paper in some 28 %. It depends on how much boiler-plate a corpus has."
         )
     return said

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gate.core.profile import Profile
-from gate.lab.experiment import Plot, Series
+from gate.lab.experiment import Plot, Series, per_cent
 from gate.lab.sampling import Change, Measure, SimilarityCurves, SimilarPairs, label, mean, window_of
 from gate.lab.truth import Ints
 
@@ -85,7 +85,9 @@ def overlap_plot(name: str, profiles: Sequence[Profile], strange: Mapping[Profil
         y_scale="log",
         kind="steps",
         series=series,
-        levels={f"paper: {name} finds anything in {share:.0%}": share for name, share in PAPER_ANYTHING.items()}
+        levels={
+            f"paper: {name} finds anything in {per_cent(share, 0)}": share for name, share in PAPER_ANYTHING.items()
+        }
         if one_window
         else None,
         note="A curve begins on the left at the share of pairs with anything in common. The paper draws the other "

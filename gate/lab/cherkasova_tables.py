@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gate.core.profile import Profile
 from gate.lab.cherkasova_plots import PAPER_CURVES, THRESHOLDS
-from gate.lab.experiment import Proportion, Row, Table
+from gate.lab.experiment import Proportion, Row, Table, per_cent
 from gate.lab.sampling import (
     Change,
     EditedVersions,
@@ -90,7 +90,8 @@ def overlap_table(strange: Mapping[Profile, SimilarPairs]) -> Table:
     rows: list[Row] = []
     for profile, pairs in strange.items():
         above = {
-            f"from {least:.0%}": Proportion(len(pairs.from_(least).left), pairs.total) for least in (0.04, 0.1, 0.2)
+            f"from {per_cent(least, 0)}": Proportion(len(pairs.from_(least).left), pairs.total)
+            for least in (0.04, 0.1, 0.2)
         }
         highest = float(pairs.similarity.max()) if len(pairs.left) else 0.0
         rows.append(
@@ -130,7 +131,7 @@ def spread_table(found: SimilarityCurves) -> Table:
 
 def pair_table(name: str, title: str, pairs: Mapping[Profile, SimilarPairs]) -> Table:
     rows: list[Row] = [
-        {"algorithm": label(profile)} | {f"from {t:.0%}": len(found.from_(t).left) for t in THRESHOLDS}
+        {"algorithm": label(profile)} | {f"from {per_cent(t, 0)}": len(found.from_(t).left) for t in THRESHOLDS}
         for profile, found in pairs.items()
     ]
     return Table(name=name, title=title, rows=rows)
@@ -189,7 +190,8 @@ def pair_list(name: str, corpus: Corpus, pairs: Mapping[Profile, SimilarPairs]) 
         | {"3-word shingles in common": jaccard}
         for pair, jaccard in zip(named, exact, strict=True)
     ]
-    note = f"Pairs that one of the algorithms reports from {SIMILAR:.0%} on; a dash is below {THRESHOLDS[0]:.0%}."
+    least = per_cent(THRESHOLDS[0], 0)
+    note = f"Pairs that one of the algorithms reports from {per_cent(SIMILAR, 0)} on; a dash is below {least}."
     return Table(name=name, title="The pairs", rows=rows, note=note, shown=LISTED)
 
 
@@ -201,7 +203,7 @@ def cluster_table(name: str, pairs: Mapping[Profile, SimilarPairs]) -> Table:
             rows.append(
                 {
                     "algorithm": label(profile),
-                    "from": f"{least:.0%}",
+                    "from": f"{per_cent(least, 0)}",
                     "clusters": len(sizes),
                     "documents in them": sum(sizes),
                     "largest": max(sizes, default=0),
@@ -221,7 +223,7 @@ def cluster_list(name: str, corpus: Corpus, pairs: Mapping[Profile, SimilarPairs
         for profile, found in pairs.items()
         for number, group in enumerate(clusters(found.from_(SIMILAR)), 1)
     ]
-    return Table(name=name, title=f"The clusters from {SIMILAR:.0%} on", rows=rows, shown=LISTED)
+    return Table(name=name, title=f"The clusters from {per_cent(SIMILAR, 0)} on", rows=rows, shown=LISTED)
 
 
 def time_table(timed: Sequence[Profile], spent: Sequence[float]) -> Table:

@@ -32,6 +32,7 @@ from gate.lab.experiment import (
     Section,
     Series,
     Table,
+    per_cent,
 )
 from gate.lab.planting import LEAST_WORDS, Edit, edit_text, part, pieces, vocabulary
 from gate.lab.sampling import distinct
@@ -272,7 +273,8 @@ def conclusion(found: Mapping[Profile, ContainmentScore]) -> str:
     def recall(score: ContainmentScore) -> str:
         smallest, largest = min(score.recall), max(score.recall)
         return ", ".join(
-            f"{score.recall[kind].share or 0.0:.1%} of the parts of {part_name(kind)}" for kind in (smallest, largest)
+            f"{per_cent(score.recall[kind].share or 0.0)} of the parts of {part_name(kind)}"
+            for kind in (smallest, largest)
         )
 
     own = {str(row_of(profile)["profile"]): score for profile, score in found.items() if row_of(profile)["profile"]}
@@ -287,7 +289,8 @@ def notes(texts: Sequence[str], hosts: Sequence[int], found: Mapping[Profile, Co
     return [
         f"Parts were cut out of {len(hosts)} documents ({low}, {middle} and {high} bytes: 5 % are smaller, the median, "
         f"5 % are larger) and looked up among {len(texts):,}; {kinds} parts of each.",
-        f"Called alike is what is contained by {PROFILE.containment:.0%}, or resembles by {PROFILE.resemblance:.0%}; a "
+        f"Called alike is what is contained by {per_cent(PROFILE.containment or 0.0, 0)}, or resembles by "
+        f"{per_cent(PROFILE.resemblance or 0.0, 0)}; a "
         f"signature has {PROFILE.min_features} fingerprints or more.",
         "The expected number of keys that a part shares with its whole is its share of the whole times the keys of the "
         "whole: with 64 keys a part of 10 % shares 6 and is missed once in 600, a part of 1 % every second time.",

@@ -24,7 +24,8 @@ DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*"
 # Letters of a title, and of a name along an axis; the tables have them whole.
 LONGEST_TEXT, LONGEST_NAME = 100, 30
-CROWDED = 90  # letters along the x axis
+CROWDED, CROWDED_NARROW = 90, 60  # letters along the x axis, and with a legend beside it
+BESIDE = 4  # series, from whose number on the legend stands beside the plot
 FEW_POINTS = 24  # a line of more needs no markers
 WRITTEN_CELLS = 400  # a grid of more is coloured, and its numbers are in the table
 NEAR = 0.015  # of the height of a plot: curves that stay so near each other hide each other
@@ -119,7 +120,13 @@ def widths(series: Sequence[Series]) -> list[float]:
 def _plot(axes: Axes, plot: Plot, palette: Palette) -> None:
     _paint(axes, palette)
     rule: dict[str, Any] = {"color": palette.soft, "linewidth": 1, "linestyle": ":"}
-    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": palette.soft}
+    ground = {
+        "facecolor": palette.page,
+        "edgecolor": "none",
+        "alpha": 0.85,
+        "pad": 1,
+    }
+    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": palette.soft, "bbox": ground}
     drawn = joined(plot.series)
     for number, (series, width) in enumerate(zip(drawn, widths(drawn), strict=True)):
         _series(axes, plot, series, number, len(drawn), width)
@@ -128,16 +135,18 @@ def _plot(axes: Axes, plot: Plot, palette: Palette) -> None:
     axes.grid(axis="y" if plot.kind == "bars" else "both", color=palette.line, linewidth=0.8)
     axes.set_axisbelow(True)
     if plot.ticks:
-        crowded = sum(map(len, plot.ticks)) > CROWDED
+        crowded = max(map(len, plot.ticks)) * len(plot.ticks) > (CROWDED if len(drawn) <= BESIDE else CROWDED_NARROW)
         axes.set_xticks(
             range(len(plot.ticks)), plot.ticks, rotation=35 if crowded else 0, ha="right" if crowded else "center"
         )
     elif plot.x_scale == "log" and any(x > 0 for series in plot.series for x in series.x):
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(_plain_number)
     elif all(float(x).is_integer() for series in plot.series for x in series.x):
         axes.locator_params(axis="x", integer=True)
     if plot.y_scale == "log" and any(y > 0 for series in plot.series for y in series.y):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(_plain_number)
     if plot.y_range is not None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():
@@ -145,13 +154,33 @@ def _plot(axes: Axes, plot: Plot, palette: Palette) -> None:
         axes.annotate(_plain(word), (place, 0), xycoords=("data", "axes fraction"), xytext=(3, 4), **beside)
     for word, place in (plot.levels or {}).items():
         axes.axhline(place, **rule)
-        axes.annotate(
-            _plain(word), (1, place), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **beside
-        )
+        at, align = (0, "left") if _hidden(plot, place, left=True) < _hidden(plot, place, left=False) else (1, "right")
+        shift = (3 if align == "left" else -2, 3)
+        axes.annotate(_plain(word), (at, place), xycoords=("axes fraction", "data"), xytext=shift, ha=align, **beside)
     if len(drawn) > 1 or (drawn and drawn[0].label):
-        outside = len(drawn) > 4
+        outside = len(drawn) > BESIDE
         where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if outside else {"loc": "best"}
         axes.legend(frameon=False, fontsize=8, labelcolor=palette.ink, **where)
+
+
+def _hidden(plot: Plot, level: float, *, left: bool) -> int:
+    """How many points the name of a level would hide in the left, or the right, quarter of a plot."""
+    points = [(x, y, y) for one in plot.series for x, y in zip(one.x, one.y)]
+    points += [bar for one in plot.series for bar in zip(one.x, one.low, one.high)]
+    if not points:
+        return 0
+    lowest, highest = min(low for _, low, _ in points), max(high for _, _, high in points)
+    above, first, last = 0.06 * (highest - lowest), min(points)[0], max(points)[0]
+    quarter = (last - first) / 4
+    return sum(
+        (x <= first + quarter if left else x >= last - quarter) and low <= level + above and level <= high
+        for x, low, high in points
+    )
+
+
+def _plain_number(value: float, place: float) -> str:
+    """A number along an axis of powers, as people write it."""
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def _series(axes: Axes, plot: Plot, series: Series, number: int, count: int, line: float) -> None:

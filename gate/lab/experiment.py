@@ -48,6 +48,17 @@ def no_progress(items: Sequence[T], what: str) -> Iterator[T]:
     return iter(items)
 
 
+def per_cent(share: float, places: int = 1) -> str:
+    """A share for people, to the nearest; but what is not all is not 100 %, and what is not nothing is not 0 %."""
+    shown = round(100 * share, places)
+    least = 10**-places
+    if shown >= 100 > 100 * share:
+        shown = 100 - least
+    elif shown <= 0 < share:
+        shown = least
+    return f"{shown:.{places}f} %"
+
+
 @dataclass(frozen=True, slots=True)
 class Proportion:
     """Some of a number of cases; its share is None where there was no case."""

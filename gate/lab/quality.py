@@ -33,6 +33,7 @@ from gate.lab.experiment import (
     Section,
     Series,
     Table,
+    per_cent,
 )
 from gate.lab.planting import FEW_WORDS, add_copies
 from gate.lab.scores import BANDS, EQUAL, JudgedPairs, PairScores, count_by_band, judge_all, score_pairs
@@ -280,7 +281,7 @@ class FingerprintDistances:
             below = np.cumsum(counts)
             row: dict[str, object] = {"J": band, "pairs": total}
             for quantile in QUANTILES:
-                row[f"{quantile:.0%} up to"] = int(np.searchsorted(below, quantile * total)) if total else None
+                row[f"{per_cent(quantile, 0)} up to"] = int(np.searchsorted(below, quantile * total)) if total else None
             rows.append(row | {f"within {bits} bits": Proportion(int(below[bits]), total) for bits in NEAR})
         title = f"Differing bits of fingerprints by band of J ({self.name})"
         return Table(name=f"distances-{self.slug}", title=title, rows=rows)
@@ -354,7 +355,7 @@ def conclusion(scores: dict[str, PairScores]) -> str:
     def line(name: str) -> str:
         found = scores[name]
         recall, precise = found.match_recall[band].share, found.precise.share
-        shares = [f"{share:.1%}" if share is not None else "-" for share in (recall, precise)]
+        shares = [f"{per_cent(share)}" if share is not None else "-" for share in (recall, precise)]
         return f"{name} ({shares[0]} at a precision of {shares[1]})"
 
     best = sorted(scores, key=lambda name: -(scores[name].match_recall[band].share or 0.0) * _precision(scores[name]))

@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 
 from gate.core.profile import Profile
 from gate.errors import ConfigError, Unavailable
-from gate.lab.experiment import Experiment, ExperimentReport, Heatmap, Plot, Proportion, Section, Table
+from gate.lab.experiment import Experiment, ExperimentReport, Heatmap, Plot, Proportion, Section, Table, per_cent
 from gate.private_files import create_private
 
 PAGE = "report.html"
@@ -116,18 +116,13 @@ def format_value(value: object, places: int = 3) -> str:
         case bool():
             return "yes" if value else "no"
         case Proportion():
-            return f"{format_percent(value.share)} % ({value.total:,})" if value.total else "-"
+            return "-" if value.share is None else f"{per_cent(value.share, 2)} ({value.total:,})"
         case int():
             return f"{value:,}"
         case float():
             return f"{value:,.{places}f}" if isfinite(value) else "-"
         case _:
             return str(value)
-
-
-def format_percent(share: float | None) -> str:
-    """Two places, rounded down: 99.996 is not 100."""
-    return "-" if share is None else f"{int(share * 10_000 + 1e-9) / 100:.2f}"
 
 
 def format_option(value: object) -> str:

@@ -25,6 +25,7 @@ from gate.lab.experiment import (
     ProgressTracker,
     Section,
     Table,
+    per_cent,
 )
 from gate.lab.planting import LEAST_WORDS, pieces, shorter
 from gate.lab.roth_2011_scores import (
@@ -185,8 +186,9 @@ def conclusion(
     return (
         f"{above} of {len(scores)} combinations score above 1 here, {paper.ABOVE_ONE} of {paper.COMBINATIONS} in the "
         f"paper; the best here is {best.label} with {scores[best].value:.2f}.{beside} One number a document separates "
-        f"works badly: sums of hashes are similar in {similar_by_chance(hits, zones):.1%} of the cases where two "
-        f"documents have nothing to do with each other, where independent normal numbers would be in {normal:.1%}."
+        f"works badly: sums of hashes are similar in {per_cent(similar_by_chance(hits, zones))} of the cases where two "
+        f"documents have nothing to do with each other, where independent normal numbers would be in "
+        f"{per_cent(normal)}."
     )
 
 

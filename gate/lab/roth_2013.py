@@ -27,7 +27,15 @@ from gate.core.profile import Profile
 from gate.core.simhash import distance
 from gate.errors import ConfigError
 from gate.lab import roth_2013_tables as tables
-from gate.lab.experiment import Experiment, ExperimentOptions, ExperimentReport, ProgressTracker, Proportion, Section
+from gate.lab.experiment import (
+    Experiment,
+    ExperimentOptions,
+    ExperimentReport,
+    ProgressTracker,
+    Proportion,
+    Section,
+    per_cent,
+)
 from gate.lab.planting import LEAST_WORDS, Edit, edit_text, longer, pieces, shorter, vocabulary
 from gate.lab.roth_2013_paper import BITS, SIMILARITIES
 from gate.lab.roth_2013_tables import ORDER, PASSAGE, SCATTERED, Distances, Variant, paper_values, similarity
@@ -192,7 +200,7 @@ def conclusion(made: Sequence[Variant], apart: Distances, radius: int, errors: M
         for way in (SCATTERED, PASSAGE)
         if (own := [column for column, variant in enumerate(made) if variant[1] == way])
     }
-    found = " and ".join(f"{share.share or 0.0:.1%} of those changed by {way}" for way, share in shares.items())
+    found = " and ".join(f"{per_cent(share.share or 0.0)} of those changed by {way}" for way, share in shares.items())
     wrong = errors[PROFILE.name]
     return (
         f"Within {radius} bits SimHash finds every exact duplicate and {found}. The price of so wide a radius: of the "
@@ -208,7 +216,7 @@ def notes(least: float, radius: int, apart: Distances, made: Sequence[Variant]) 
         columns = [column for column, variant in enumerate(made) if variant[1] == way and paper_values(variant)]
         if columns:
             means[way] = float(similarity(apart[:, columns]).mean())
-    said = [f"Similar is what agrees in {least:.0%} of {BITS} bits or more: {radius} bits may differ."]
+    said = [f"Similar is what agrees in {per_cent(least, 0)} of {BITS} bits or more: {radius} bits may differ."]
     if means:
         values = [
             value for (_, name), value in SIMILARITIES.items() if any(name == variant for variant, way in made if way)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gate.core.simhash import distance
 from gate.lab import roth_2013_paper as paper
-from gate.lab.experiment import Plot, Proportion, Row, Series, Table
+from gate.lab.experiment import Plot, Proportion, Row, Series, Table, per_cent
 from gate.lab.roth_2013_paper import BITS
 from gate.lab.truth import LEAST, Corpus
 
@@ -75,7 +75,8 @@ def error_table(errors: Mapping[str, Proportion]) -> Table:
         name="errors",
         title="Pairs of the corpus itself that these profiles call alike",
         rows=rows,
-        note=f"True: {LEAST:.0%} or more of their 3-word shingles in common. What finds every variant because it calls "
+        note=f"True: {per_cent(LEAST, 0)} or more of their 3-word shingles in common. What finds every variant "
+        f"because it calls "
         "everything alike is of no use at a gate.",
     )
 
@@ -112,7 +113,9 @@ def print_table(
     """Table 20: the fingerprint of each controlled file and the share of bits in which it agrees with its control, and
     the paper's of a file of that name."""
     rows: list[Row] = []
-    for row, control in enumerate(controls):
+    # Those that the paper has come first: of a long table a page has the beginning.
+    known = sorted(enumerate(controls), key=lambda one: paper.fingerprint_of(corpus.ids[one[1]], "") is None)
+    for row, control in known:
         name = corpus.ids[control].rpartition("/")[2].removesuffix(".txt")
         own = [("", int(prints[control]))]
         own += [(variant, int(copied[row, i])) for i, (variant, way) in enumerate(made) if way != SCATTERED]
@@ -122,9 +125,9 @@ def print_table(
             rows.append(
                 {
                     "file": f"{name}_{variant}" if variant else name,
-                    "fingerprint": f"{value:064b}",
+                    "fingerprint": f"{value:016x}",
                     "similarity": 1.0 - distance(value, own[0][1]) / BITS if variant else None,
-                    "paper: fingerprint": theirs,
+                    "paper: fingerprint": f"{int(theirs, 2):016x}" if theirs else None,
                     "paper: similarity": paper.similarity_of(theirs, beside) if variant and theirs and beside else None,
                 }
             )
@@ -149,13 +152,13 @@ def spread(prints: NDArray[np.uint64]) -> Distances:
 def view_table(prints: NDArray[np.uint64]) -> Table:
     counts = spread(prints)
     rows: list[Row] = []
-    for per_cent in SEEN:
-        bits = floor(BITS * (100 - per_cent) / 100 + 1e-9)
+    for percent in SEEN:
+        bits = floor(BITS * (100 - percent) / 100 + 1e-9)
         pairs = Proportion(int(counts[: bits + 1].sum()), int(counts.sum()))
-        theirs = paper.VIEW if per_cent == SEEN[-1] else None
+        theirs = paper.VIEW if percent == SEEN[-1] else None
         rows.append(
             {
-                "similarity from": f"{per_cent} %",
+                "similarity from": f"{percent} %",
                 "bits": bits,
                 "pairs": pairs.count,
                 "of all": pairs,
@@ -201,7 +204,7 @@ def variant_plot(made: Sequence[Variant], apart: Distances, least: float) -> Plo
         y_label="equal bits / 64",
         ticks=names,
         series=series,
-        levels={f"similar from {least:.0%}": least},
+        levels={f"similar from {per_cent(least, 0)}": least},
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from gate.api import Gate
 from gate.cli import main
-from gate.demo import BREAD, LIGHTHOUSE
+from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
+from gate.model import CheckIn
 from gate.numbers import number
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -191,3 +194,28 @@ def test_a_command_that_needs_an_index_says_so_and_makes_none(command: tuple[str
     assert missing.exit_code == 2
     assert "none.sqlite" in missing.stderr
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_an_explanation_shows_the_details_that_are_kept_where_asked_for(index: Path) -> None:
+    with Gate(index=index) as opened:
+        when = datetime(2026, 5, 6, 7, 8, tzinfo=UTC)
+        known: dict[str, Any] = {
+            "title": "The bridge",
+            "source": "archive",
+            "mime_type": "text/plain",
+            "checked_in_at": when,
+        }
+        opened.check_in([CheckIn(document_id="bridge", text=BRIDGE, uri="file:bridge.txt", **known)])
+        opened.check_in([CheckIn(document_id="copy", text=BRIDGE)])
+    shown = gate("explain", "bridge", "--index", index, "--details").stdout
+    size = number(len(BRIDGE), "B")
+    line = (
+        f"Title The bridge, source archive, path file:bridge.txt, {size}, text/plain, checked in 2026-05-06 07:08 UTC."
+    )
+    assert line in shown
+    assert "archive" not in gate("explain", "bridge", "--index", index).stdout
+    copy = [line.split() for line in gate("explain", "copy", "--index", index).stdout.splitlines()]
+    [head] = [line for line in copy if line[0] == "document"]
+    [row] = [line for line in copy if line[0] == "bridge"]
+    assert head[-2:] == ["title", "path"]
+    assert row[-3:] == ["The", "bridge", "file:bridge.txt"]

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.core.document_details import MAX_METADATA_BRACKETS, decode_details, encode_details, long_details
+from gate.core.document_details import (
+    MAX_METADATA_BRACKETS,
+    bytes_of_details,
+    decode_details,
+    encode_details,
+    long_details,
+)
 from gate.limits import Limits
 from gate.model import CheckIn, DocumentDetails
 
@@ -137,3 +143,23 @@ def test_the_highest_limits_together_fit_a_field_of_an_index() -> None:
     longest_version = 4 * 256
     assert not cut
     assert len(details) + longest_version + 2 < 0xFFFF
+
+
+def test_the_bytes_of_details_are_within_their_bounds() -> None:
+    limits = Limits()
+    least, most = bytes_of_details(limits)
+    assert len(encode_details(CheckIn(document_id="a", text="x" * 2000), limits, at=1e9)[0]) <= least
+    wide = "\N{GRINNING FACE}"
+    longest = CheckIn(
+        document_id="a",
+        text="",
+        title=wide * limits.max_title_chars,
+        source=wide * limits.max_source_chars,
+        uri=wide * limits.max_uri_chars,
+        mime_type=wide * 255,
+        size_bytes=2**63 - 1,
+        checked_in_at=datetime(9999, 1, 1, tzinfo=UTC),
+        metadata={"m": "x" * (limits.max_metadata_bytes - 8)},
+    )
+    encoded, cut = encode_details(longest, limits)
+    assert (most - 40 <= len(encoded) <= most, cut) == (True, False)

@@ -23,7 +23,7 @@ def test_templates_are_warned_of() -> None:
 def test_very_short_documents_are_warned_of() -> None:
     some = unrelated_documents(40)
     texts = [text[:40] if number % 2 else text for number, text in enumerate(some.texts)]
-    assert any(warning.startswith("very short: 50%") for warning in cautions(replace(some, texts=texts)).warnings)
+    assert any(warning.startswith("very short: 50 %") for warning in cautions(replace(some, texts=texts)).warnings)
 
 
 def test_a_script_whose_letters_are_words_is_reported() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from gate.errors import ConfigError, Unavailable
 from gate.lab import report
-from gate.lab.experiment import Experiment, ExperimentReport, Plot, Proportion, Section, Series, Table
+from gate.lab.experiment import Experiment, ExperimentReport, Plot, Proportion, Section, Series, Table, per_cent
 from tests.lab.report_samples import NASTY, PLOT, PNG
 
 TABLE = Table(
@@ -63,7 +63,7 @@ def test_a_program_reads_numbers_as_they_are_and_a_share_with_its_number_of_case
 def test_people_read_rounded_numbers_and_a_dash_for_none() -> None:
     values = [1234567, 12345.678, 123.4, 0.12345, Proportion(2, 3), Proportion(0, 0), None, True, "word"]
     assert list(map(report.format_value, values)) == [
-        "1,234,567", "12,345.678", "123.400", "0.123", "66.66 % (3)", "-", "-", "yes", "word",
+        "1,234,567", "12,345.678", "123.400", "0.123", "66.67 % (3)", "-", "-", "yes", "word",
     ]  # fmt: skip
 
 
@@ -113,8 +113,11 @@ def test_a_dark_screen_gets_a_dark_picture(tmp_path: Path) -> None:
     assert dark != light
 
 
-def test_a_share_is_rounded_down() -> None:
-    assert report.format_percent(0.99996) == "99.99"
+def test_a_share_is_rounded_to_the_nearest_but_only_all_is_100_and_only_nothing_is_0() -> None:
+    assert [per_cent(share, 2) for share in (0.99996, 0.99999, 1.0)] == ["99.99 %", "99.99 %", "100.00 %"]
+    assert [per_cent(share, 2) for share in (0.0, 0.00001, 0.0133761)] == ["0.00 %", "0.01 %", "1.34 %"]
+    assert [per_cent(share, 0) for share in (0.5, 0.996, 0.001)] == ["50 %", "99 %", "1 %"]
+    assert per_cent(0.9484) == "94.8 %"
 
 
 def test_a_bar_in_a_name_breaks_no_table_of_markdown() -> None:

@@ -1,4 +1,4 @@
-"""The tables of the experiment `roth-2013`: fingerprints in bits, beside the paper's."""
+"""The tables of the experiment `roth-2013`: fingerprints beside the paper's."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ MADE = [("dup", ""), ("i_5", SCATTERED), ("i_5", PASSAGE)]
 
 
 def test_fingerprints_stand_beside_those_of_the_papers_file_of_that_name() -> None:
-    corpus = Corpus("two", ["gettysburg.txt", "other"], ["a", "b"])
-    prints, copied = np.array([5, 9], np.uint64), np.array([[5, 0, 4], [9, 0, 9]], np.uint64)
+    corpus = Corpus("two", ["other", "gettysburg.txt"], ["b", "a"])
+    prints, copied = np.array([9, 5], np.uint64), np.array([[9, 0, 9], [5, 0, 4]], np.uint64)
     rows = print_table(corpus, [0, 1], MADE, prints, copied).rows
     assert [row["file"] for row in rows] == [
         "gettysburg", "gettysburg_dup", "gettysburg_i_5", "other", "other_dup", "other_i_5",
     ]  # fmt: skip
-    assert rows[2]["fingerprint"] == "100".rjust(64, "0")
+    assert rows[2]["fingerprint"] == "4".rjust(16, "0")
     assert rows[2]["similarity"] == 1 - 1 / 64
-    assert rows[2]["paper: fingerprint"] == PRINTS["gettysburg", "i_5"]
+    assert rows[2]["paper: fingerprint"] == f"{int(PRINTS['gettysburg', 'i_5'], 2):016x}"
     assert rows[2]["paper: similarity"] == 0.96875
     assert rows[5]["paper: fingerprint"] is None
 

@@ -130,12 +130,14 @@ def similar(**arguments: Any) -> None:
 
 @click.command()
 @click.argument("document_id", metavar="ID")
+@click.option("--details", is_flag=True, help="Show title, path, size and time too, as they are kept.")
 @common()
 def explain(**arguments: Any) -> None:
     """Say why a document got its verdict: what matched, by which measure, under which profile.
 
     \b
       gate explain reports/2026.txt --index notes.sqlite
+      gate explain reports/2026.txt --index notes.sqlite --details
       gate explain reports/2026.txt --index notes.sqlite --json
     """
     from gate.cli.documents import explain
