@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from gate.errors import ConfigError
@@ -14,6 +15,7 @@ from gate.lab.experiment import Heatmap, Plot, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 INCHES = (8.0, 4.5)
@@ -22,11 +24,14 @@ DOTS_PER_INCH = 120
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6b6f78")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*"
+PAPER_MARKERS = "X*Pd"
 # Letters of a title, and of a name along an axis; the tables have them whole.
 LONGEST_TEXT, LONGEST_NAME = 100, 30
 CROWDED, CROWDED_NARROW = 90, 60  # letters along the x axis, and with a legend beside it
 BESIDE = 4  # series, from whose number on the legend stands beside the plot
 FEW_POINTS = 24  # a line of more needs no markers
+FEW_POWERS = 15  # from the lowest to the highest of an axis: less than two powers of ten
+WIDEST_NAME = 34  # letters of a line of a legend beside a plot, which takes its room
 WRITTEN_CELLS = 400  # a grid of more is coloured, and its numbers are in the table
 NEAR = 0.015  # of the height of a plot: curves that stay so near each other hide each other
 
@@ -129,7 +134,7 @@ def _plot(axes: Axes, plot: Plot, palette: Palette) -> None:
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": palette.soft, "bbox": ground}
     drawn = joined(plot.series)
     for number, (series, width) in enumerate(zip(drawn, widths(drawn), strict=True)):
-        _series(axes, plot, series, number, len(drawn), width)
+        _series(axes, plot, series, number, len(drawn), width, palette)
     axes.set(xlabel=_plain(plot.x_label), ylabel=_plain(plot.y_label))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y" if plot.kind == "bars" else "both", color=palette.line, linewidth=0.8)
@@ -141,12 +146,12 @@ def _plot(axes: Axes, plot: Plot, palette: Palette) -> None:
         )
     elif plot.x_scale == "log" and any(x > 0 for series in plot.series for x in series.x):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(_plain_number)
+        _number_plainly(axes.xaxis, *axes.get_xlim())
     elif all(float(x).is_integer() for series in plot.series for x in series.x):
         axes.locator_params(axis="x", integer=True)
     if plot.y_scale == "log" and any(y > 0 for series in plot.series for y in series.y):
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(_plain_number)
+        _number_plainly(axes.yaxis, *axes.get_ylim())
     if plot.y_range is not None:
         axes.set_ylim(*plot.y_range)
     for word, place in (plot.marks or {}).items():
@@ -178,16 +183,32 @@ def _hidden(plot: Plot, level: float, *, left: bool) -> int:
     )
 
 
+def _number_plainly(axis: Axis, low: float, high: float) -> None:
+    """Numbers along an axis of powers as people write them; those between the powers where there are few of these."""
+    from matplotlib.ticker import NullFormatter
+
+    axis.set_major_formatter(_plain_number)
+    axis.set_minor_formatter(_plain_number if high < FEW_POWERS * low else NullFormatter())
+
+
 def _plain_number(value: float, place: float) -> str:
     """A number along an axis of powers, as people write it."""
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
-def _series(axes: Axes, plot: Plot, series: Series, number: int, count: int, line: float) -> None:
+def _series(axes: Axes, plot: Plot, series: Series, number: int, count: int, line: float, palette: Palette) -> None:
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]  # not the same twice with one colour
     label = _plain(series.label)
+    if count > BESIDE:
+        label = fill(label, WIDEST_NAME)
+    if series.is_paper:  # in one colour on every plot
+        colour, marker, dash = (
+            palette.ink if plot.kind != "bars" else palette.soft,
+            PAPER_MARKERS[number % len(PAPER_MARKERS)],
+            "-",
+        )
     # A legend leaves out what begins with an underscore.
     how: dict[str, Any] = {"color": colour, "label": repr(label) if label.lstrip().startswith("_") else label}
     match plot.kind:
@@ -200,6 +221,8 @@ def _series(axes: Axes, plot: Plot, series: Series, number: int, count: int, lin
             axes.plot(series.x, series.y, linestyle="", marker=marker, markersize=size, alpha=0.7, **how)
             if series.low and series.high:
                 axes.vlines(series.x, series.low, series.high, color=colour, linewidth=1, alpha=0.5)
+        case "steps" if len(series.x) == 1:  # a step of one point has no length
+            axes.plot(series.x, series.y, linestyle="", marker=marker, **how)
         case "steps":
             axes.step(series.x, series.y, where="post", linestyle=dash, linewidth=line, **how)
         case "lines":

@@ -99,6 +99,11 @@ class Series:
     high: Sequence[float] = ()
     line: bool = True
 
+    @property
+    def is_paper(self) -> bool:
+        """Whether these are values of the paper, which are drawn alike on every plot."""
+        return self.label.startswith("paper")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:

@@ -42,13 +42,14 @@ table { border-collapse: collapse; font-size: .86rem; line-height: 1.35; font-va
 th { text-align: left; vertical-align: bottom; border-bottom: 2px solid var(--ink); }
 td { vertical-align: top; border-bottom: 1px solid var(--line); } th, td { padding: .25rem .8rem .25rem 0; }
 th.n, td.n { text-align: right; } td.n { white-space: nowrap; } tbody tr:hover { background: var(--hover); }
-.many { font-size: .78rem; } .many th, .many td { padding-right: .5rem; overflow-wrap: anywhere; }
-.many th { min-width: 3.6rem; }
-.many td.n { overflow-wrap: normal; }
+.many { font-size: .78rem; } .many th, .many td { padding-right: .5rem; } .many td { overflow-wrap: anywhere; }
+.many th { min-width: 3.2rem; } .many td.n, .many td.s { overflow-wrap: normal; }
 figure { margin: 1rem 0; } figcaption { color: var(--soft); font-size: .9rem; margin-bottom: .3rem; }
 img { max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 4px; }
 """
 _MANY_COLUMNS = 9  # from so many on a table is set smaller, and long words in it are broken
+_SHORT = ' class="s"'
+_SHORT_WORD = 14  # letters of a word that is not
 
 Picture = tuple[bytes, bytes]  # of a plot, on a light and on a dark page
 
@@ -240,6 +241,7 @@ def render_page(report: ExperimentReport, about: ReportHeader, pictures: Mapping
 
 
 def _contents(section: Section, pictures: Mapping[str, Picture]) -> Iterator[str]:
+    before: str | None = None  # the note of the plot before: one that is the same is not said again
     for part in section.contents:
         own = html.escape(part.title) if has_caption(section, part) else ""
         if isinstance(part, Table):
@@ -247,11 +249,12 @@ def _contents(section: Section, pictures: Mapping[str, Picture]) -> Iterator[str
             yield from (f'<p class="note">{html.escape(remark)}</p>' for remark in remarks(part))
             yield _html_table(part)
         else:
-            yield _figure(part, own, pictures)
+            yield _figure(part, own, pictures, note=part.note if part.note != before else "")
+            before = part.note
 
 
-def _figure(plot: Plot | Heatmap, caption: str, pictures: Mapping[str, Picture]) -> str:
-    note = f'<p class="note">{html.escape(plot.note)}</p>' if plot.note else ""
+def _figure(plot: Plot | Heatmap, caption: str, pictures: Mapping[str, Picture], *, note: str) -> str:
+    note = f'<p class="note">{html.escape(note)}</p>' if note else ""
     head = f"<figcaption>{caption}</figcaption>" if caption else ""
     if plot.is_empty:
         return f'{note}<figure>{head}<p class="note">{_NOTHING_DRAWN}</p></figure>'
@@ -260,6 +263,11 @@ def _figure(plot: Plot | Heatmap, caption: str, pictures: Mapping[str, Picture])
         f'{note}<figure>{head}<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
         f'<img alt="{html.escape(plot.title)}" src="{light}"></picture></figure>'
     )
+
+
+def _html_cell(value: str, kind: str) -> str:
+    is_short = max(map(len, value.split()), default=0) <= _SHORT_WORD
+    return f"<td{kind or (_SHORT if is_short else '')}>{html.escape(value)}</td>"
 
 
 def _html_table(table: Table) -> str:
@@ -272,9 +280,6 @@ def _html_table(table: Table) -> str:
         return f'<div class="wide"><table><tbody>{"".join(rows)}</tbody></table></div>'
     kinds = [' class="n"' if numeric(table, column) else "" for column in columns]
     head = "".join(f"<th{kind}>{html.escape(column)}</th>" for column, kind in zip(columns, kinds))
-    body = "".join(
-        "<tr>" + "".join(f"<td{kind}>{html.escape(value)}</td>" for value, kind in zip(line, kinds)) + "</tr>"
-        for line in lines[1:]
-    )
+    body = "".join("<tr>" + "".join(map(_html_cell, line, kinds)) + "</tr>" for line in lines[1:])
     many = ' class="many"' if len(columns) >= _MANY_COLUMNS else ""
     return f'<div class="wide"><table{many}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>'

@@ -39,3 +39,17 @@ def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch: pytest
     monkeypatch.setattr(draw, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'checkin-gate\[lab\]'"):
         draw.require_matplotlib()
+
+
+def test_the_name_of_a_level_goes_where_it_hides_fewer_points() -> None:
+    right = [Series(label="a", x=[0, 1, 2, 3], y=[9, 9, 5, 5]), Series(label="b", x=[3], y=[1], low=[1], high=[6])]
+    plot = Plot(name="p", title="t", x_label="x", y_label="y", series=right, levels={"so": 5})
+    assert draw._hidden(plot, 5, left=True) < draw._hidden(plot, 5, left=False)
+
+
+def test_numbers_along_an_axis_of_powers_are_written_out() -> None:
+    assert [draw._plain_number(value, 0) for value in (100_000, 1, 0.1, 0.001)] == ["100,000", "1", "0.1", "0.001"]
+
+
+def test_the_values_of_the_paper_are_known_by_their_name() -> None:
+    assert [Series(label=label, x=[], y=[]).is_paper for label in ("paper: 5 bytes", "5 bytes")] == [True, False]
