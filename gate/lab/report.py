@@ -40,6 +40,7 @@ nav ol { columns: 2; column-gap: 2rem; padding-left: 1.4rem; } nav li { break-in
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
 th { text-align: left; vertical-align: bottom; border-bottom: 2px solid var(--ink); }
+tbody th { border-bottom: 1px solid var(--line); font-weight: normal; color: var(--soft); }
 td { vertical-align: top; border-bottom: 1px solid var(--line); } th, td { padding: .25rem .8rem .25rem 0; }
 th.n, td.n { text-align: right; } td.n { white-space: nowrap; } tbody tr:hover { background: var(--hover); }
 .many { font-size: .78rem; } .many th, .many td { padding-right: .5rem; } .many td { overflow-wrap: anywhere; }
