@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.text import Text
@@ -14,17 +14,15 @@ from rich.text import Text
 from gate.api import Gate
 from gate.archive.files import FileSelection, FoundFiles
 from gate.archive.parts import SourceOptions
-from gate.archive.source import Source
 from gate.cli import show, tables
 from gate.cli.common import SOME_FAILED, SOME_SIMILAR, Options, ReportFiles, emit, set_resume_hint
 from gate.cli.gone_files import FileUris, GoneDocument, GoneFiles
 from gate.cli.own_files import own_files
 from gate.cli.progress import hidden, progress
-from gate.cli.reports import ReportSubject, families, open_report, title_of
+from gate.cli.reports import ReportSubject, families, open_report, texts_of, title_of
 from gate.cli.session import index_name, load, open_gate, open_index, read_options, verdict_line
 from gate.cli.sources import DocumentReader, SourceDocument
 from gate.cli.tables import StreamedTable
-from gate.cli.text_argument import read_text_argument
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.core.profile import Profile
@@ -32,7 +30,6 @@ from gate.errors import BadDocument, ConfigError
 from gate.extract.text_of import HtmlPart
 from gate.model import CheckIn, Relation, Verdict
 from gate.numbers import counted, number
-from gate.report.pairs import TextOf
 from gate.stream.field_names import FieldNames
 
 SHOWN_GONE = 20  # documents to delete that are named, unless all are asked for
@@ -118,7 +115,7 @@ def check(
             if by_group:
                 families(report.results, json=options.json)
             if report_files:
-                report.write(_subject(paths, source.found, settings, dry_run=dry_run), _texts_of(source))
+                report.write(_subject(paths, source.found, settings, dry_run=dry_run), texts_of(source))
     skipped = reader.unreadable.total()
     _conclude(source.found, shown, skipped, only_similar=only_similar or by_group, json=options.json)
     if strict and (skipped or reader.without_text.total()):
@@ -232,19 +229,6 @@ def _subject(paths: tuple[Path, ...], found: FoundFiles, settings: Settings, *, 
     if left_out := _left_out(found, 0).removeprefix("; "):
         notes.append(f"Left out: {left_out}.")
     return ReportSubject(title=title_of(paths), profile=settings.profile.ref, notes=tuple(notes))
-
-
-def _texts_of(source: Source) -> TextOf:
-    """Reads the text of a file again, by its document id."""
-    paths = {file.name: file.path for file in source.files}
-
-    def text_of(document_id: str) -> str | None:
-        path = paths.get(document_id)  # of no other document: it was judged before, or is a part of a file
-        with suppress(ConfigError):
-            return None if path is None else read_text_argument(path, source.options.read)
-        return None
-
-    return text_of
 
 
 def _left_out(found: FoundFiles, unreadable: int) -> str:

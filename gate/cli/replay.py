@@ -23,11 +23,12 @@ from gate.archive.replay import Replay
 from gate.archive.replay_stats import ReplayStats, Throughput
 from gate.archive.source import Source
 from gate.cli import show, tables
-from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
+from gate.cli.common import SOME_FAILED, Options, ReportFiles, emit, set_resume_hint
 from gate.cli.kafka import require_kafka
 from gate.cli.own_files import own_files
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.replay_targets import AnsweringTarget, GateTarget, NullTarget, open_kafka_target
+from gate.cli.reports import ReportSubject, RunReport, open_report, texts_of, title_of
 from gate.cli.session import index_name, load, open_gate, read_options
 from gate.cli.staging import mark_complete, require_redis
 from gate.config.index import MEMORY
@@ -35,7 +36,7 @@ from gate.config.settings import Settings
 from gate.extract.text_of import HtmlPart
 from gate.index.redis.url import is_redis_url
 from gate.model import Relation
-from gate.numbers import number
+from gate.numbers import counted, number
 from gate.stream.field_names import FieldNames
 from gate.wire import RejectedMessage
 
@@ -55,6 +56,7 @@ def replay(
     content_root: Path | None,
     field_names: FieldNames,
     selection: FileSelection,
+    report_files: ReportFiles,
     html_text: HtmlPart,
     encoding: str | None,
     file_format: str | None,
@@ -75,6 +77,8 @@ def replay(
             raise click.UsageError("--into-generation fills an index here: name it with --index, without --dry-run")
         require_redis(settings)
         settings = msgspec.structs.replace(settings, redis=replace(settings.redis, generation=into_generation))
+    if report_files and (dry_run or (to_topic and not wait)):
+        raise click.UsageError("a report needs verdicts: leave out --dry-run, and --wait 0")
     if not (to_topic or dry_run) and settings.index == MEMORY:
         raise click.UsageError("name a target: --kafka HOST:PORT or --index PATH|URL; --dry-run needs none")
     if not (quiet or options.json) and sys.stdin.isatty() and any(str(path) == STDIN for path in sources):
@@ -92,7 +96,8 @@ def replay(
     stats = ReplayStats()
     bar = ReplayBar(stats, shown=not (quiet or options.json))
     with ExitStack() as stack:
-        target = _open_target(stack, settings, stats, dry_run=dry_run, to_topic=to_topic, watch=wait > 0)
+        report = stack.enter_context(open_report(report_files))
+        target = _open_target(stack, settings, stats, report, dry_run=dry_run, to_topic=to_topic, watch=wait > 0)
         is_kept = not dry_run and (to_topic or settings.index != MEMORY)
         opened = (
             _open_journal(stack, journal, sources, settings, to_topic=to_topic, resume=resume, target=target)
@@ -101,7 +106,7 @@ def replay(
         )
         opened_source = stack.enter_context(Source(sources, options_of_source))
         stats.links, stats.hidden = len(opened_source.found.links), opened_source.found.hidden
-        own = own_files(settings, (opened.path if opened is not None else None,))
+        own = own_files(settings, (opened.path if opened is not None else None, report_files.html, report_files.csv))
         opened_source.files = [
             file for file in opened_source.files if file.path is None or file.path.absolute() not in own
         ]
@@ -116,12 +121,15 @@ def replay(
             journal=opened,
             clock=time.monotonic,
             rate=rate,
-            on_rejected=lambda rejected: _report(rejected, problems, json=options.json),
+            on_rejected=lambda rejected: _report(rejected, problems, report, json=options.json),
             on_without_text=lambda problem: textless.add(problem.code, str(problem)),
             on_progress=bar.update,
         )
         _run(run, opened_source, target, wait, lambda: bar.update(size or 0), journal=opened)
         stats.hidden = opened_source.hidden
+        if report is not None:
+            subject = _subject(sources, settings, stats, unanswered=target.unanswered(), to_topic=to_topic)
+            report.write(subject, texts_of(opened_source))
     if into_generation is not None:
         mark_complete(live, into_generation)
     if not quiet:
@@ -132,13 +140,20 @@ def replay(
 
 
 def _open_target(
-    stack: ExitStack, settings: Settings, stats: ReplayStats, *, dry_run: bool, to_topic: bool, watch: bool
+    stack: ExitStack,
+    settings: Settings,
+    stats: ReplayStats,
+    report: RunReport | None,
+    *,
+    dry_run: bool,
+    to_topic: bool,
+    watch: bool,
 ) -> AnsweringTarget:
     if dry_run:
         return NullTarget()
     if to_topic:
-        return stack.enter_context(open_kafka_target(require_kafka(settings), stats, watch=watch))
-    return GateTarget(stack.enter_context(open_gate(settings, index=settings.index)), stats)
+        return stack.enter_context(open_kafka_target(require_kafka(settings), stats, watch=watch, report=report))
+    return GateTarget(stack.enter_context(open_gate(settings, index=settings.index)), stats, report=report)
 
 
 def _run(
@@ -189,7 +204,20 @@ def _open_journal(
 # Reporting
 
 
-def _report(rejected: RejectedMessage, problems: ProblemLog, *, json: bool) -> None:
+def _subject(
+    sources: Sequence[Path], settings: Settings, stats: ReplayStats, *, unanswered: int, to_topic: bool
+) -> ReportSubject:
+    notes = [f"Judged {'by workers, through a topic' if to_topic else f'against {index_name(settings)}'}."]
+    if stats.skipped_files:
+        notes.append(f"Without what was done before: {counted(stats.skipped_files, 'file')}.")
+    if unanswered:
+        notes.append(f"Without {counted(unanswered, 'document')} that had no verdict yet.")
+    return ReportSubject(title=title_of(sources), profile=settings.profile.ref, notes=tuple(notes))
+
+
+def _report(rejected: RejectedMessage, problems: ProblemLog, report: RunReport | None, *, json: bool) -> None:
+    if report is not None:
+        report.add_unreadable(str(rejected.origin), rejected.error.code, str(rejected.error))
     if json:
         reason = {"reason": rejected.error.code, "message": str(rejected.error)}
         emit({"origin": str(rejected.origin), **reason}, err=True)

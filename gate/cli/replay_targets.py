@@ -13,13 +13,15 @@ from gate.archive.journal import Checkpoint
 from gate.archive.parts import ArchivedEvent
 from gate.archive.replay import ReplayItem, ReplayTarget
 from gate.archive.replay_stats import ReplayStats
+from gate.cli.reports import RunReport
 from gate.model import CheckIn
 from gate.pipeline import Deletes, steps
+from gate.report.results import Result
 from gate.stream.settings import KafkaSettings
 from gate.wire import CheckInEvent
 
 if TYPE_CHECKING:
-    from gate.stream.check_in_producer import CheckInAnswer, CheckInProducer
+    from gate.stream.check_in_producer import CheckInAnswer, CheckInProducer, VerdictSummary
 
 
 class AnsweringTarget(ReplayTarget):
@@ -48,9 +50,10 @@ class NullTarget(AnsweringTarget):
 class GateTarget(AnsweringTarget):
     """The gate in this process."""
 
-    def __init__(self, gate: Gate, stats: ReplayStats) -> None:
+    def __init__(self, gate: Gate, stats: ReplayStats, *, report: RunReport | None = None) -> None:
         self._gate = gate
         self._stats = stats
+        self._report = report
 
     @property
     def identity(self) -> str:
@@ -69,7 +72,10 @@ class GateTarget(AnsweringTarget):
 
     def _judge(self, documents: list[CheckIn]) -> None:
         valid, refused = self._gate.validate(documents)
-        for verdict in self._gate.check_in(valid):
+        verdicts = self._gate.check_in(valid)
+        if self._report is not None:
+            self._report.add(valid, verdicts)
+        for verdict in verdicts:
             self._stats.count_verdict(verdict.relation, verdict.group, similar=verdict.similar)
         self._stats.sent += len(valid)
         for refusal in refused:
@@ -130,8 +136,27 @@ def _record(archived: ArchivedEvent | None) -> tuple[bytes, bytes | None, bool]:
     return archived.event.document_id.encode(), archived.message, isinstance(archived.event, CheckInEvent)
 
 
+def _result_of(answer: VerdictSummary) -> Result:
+    """What a report has of a verdict from a topic. How large the document was, the verdict does not say."""
+    best = answer.matches[0] if answer.matches else None
+    return Result(
+        document=answer.document_id,
+        relation=answer.relation,
+        similar=answer.similar,
+        original=answer.group if answer.group != answer.document_id else None,
+        best=best.document_id if best else None,
+        resemblance=best.resemblance if best else None,
+        containment=best.containment if best else None,
+        distance=best.distance if best else None,
+        dated=answer.checked_in_at,
+        unreadable=answer.unreadable_reason,
+    )
+
+
 @contextmanager
-def open_kafka_target(kafka: KafkaSettings, stats: ReplayStats, *, watch: bool) -> Iterator[KafkaTarget]:
+def open_kafka_target(
+    kafka: KafkaSettings, stats: ReplayStats, *, watch: bool, report: RunReport | None = None
+) -> Iterator[KafkaTarget]:
     from gate.stream.check_in_producer import (  # here, as the library of Kafka is: few commands need it
         VerdictSummary,
         open_check_in_producer,
@@ -140,6 +165,8 @@ def open_kafka_target(kafka: KafkaSettings, stats: ReplayStats, *, watch: bool) 
     def count(answer: CheckInAnswer) -> None:
         if isinstance(answer, VerdictSummary):
             stats.count_verdict(answer.relation, answer.group, similar=answer.similar)
+            if report is not None:
+                report.add_results([_result_of(answer)])
         else:
             stats.dead_lettered[answer.reason] += 1
 

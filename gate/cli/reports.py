@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, repeat
@@ -13,9 +13,11 @@ from typing import BinaryIO
 
 from rich.text import Text
 
+from gate.archive.source import Source
 from gate.cli import show, tables
 from gate.cli.common import ReportFiles, emit
 from gate.cli.tables import StreamedTable, cell
+from gate.cli.text_argument import read_text_argument
 from gate.errors import ConfigError, Unavailable
 from gate.model import CheckIn, Verdict
 from gate.numbers import counted
@@ -59,6 +61,9 @@ class RunReport:
             Result.of(verdict, size_bytes=_size(document), dated=document.checked_in_at, place=place, gone=gone)
             for document, verdict, place in zip(documents, verdicts, places or repeat(None))
         )
+
+    def add_results(self, results: Iterable[Result]) -> None:
+        self.results.add(results)
 
     def add_unreadable(self, name: str, reason: str, message: str) -> None:
         self.results.add_unreadable([UnreadableFile(name=name, reason=reason, message=message)])
@@ -119,6 +124,19 @@ def title_of(paths: Sequence[Path]) -> str:
     first = f"{paths[0]}/" if paths[0].is_dir() else str(paths[0])
     others = f" and {counted(len(paths) - 1, 'other')}" if len(paths) > 1 else ""
     return f"Near-duplicates in {first}{others}"
+
+
+def texts_of(source: Source) -> TextOf:
+    """Reads the text of a file again, by its document id."""
+    paths = {file.name: file.path for file in source.files}
+
+    def text_of(document_id: str) -> str | None:
+        path = paths.get(document_id)  # of no other document: it was judged before, or is a part of a file
+        with suppress(ConfigError):
+            return None if path is None else read_text_argument(path, source.options.read)
+        return None
+
+    return text_of
 
 
 def families(results: Results, *, json: bool) -> None:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -36,13 +37,26 @@ LINGER_MS = 20
 T = TypeVar("T")
 
 
+class MatchSummary(msgspec.Struct, frozen=True):
+    """The fields of a match that are reported."""
+
+    document_id: str
+    resemblance: float | None = None
+    containment: float | None = None
+    distance: int | None = None
+
+
 class VerdictSummary(msgspec.Struct, frozen=True):
-    """The fields of a verdict that are counted."""
+    """The fields of a verdict that are counted and reported."""
 
     origin: Origin | None
     relation: Relation
     group: str
     similar: bool
+    document_id: str = ""
+    matches: tuple[MatchSummary, ...] = ()
+    checked_in_at: datetime | None = None
+    unreadable_reason: str | None = None
 
 
 class DeadLetterSummary(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import gzip
 import json
 import shlex
@@ -99,6 +100,30 @@ def test_the_summary_for_people_has_the_same_counts_and_no_text(archive: Path) -
     assert "letters/light.txt          2" in result.stdout
     assert CANARY not in result.output
     assert gate("replay", archive, "--index", "kept.sqlite", "--quiet", "--set", "limits.max_matches=3").stdout == ""
+
+
+def test_a_replay_ends_with_the_report_that_a_check_writes(archive: Path) -> None:
+    report = summary(archive, "--index", "kept.sqlite", "--html", "report.html", "--csv", archive / "all.csv", code=1)
+    rows = list(csv.DictReader((archive / "all.csv").read_text().splitlines()))
+    assert Counter(row["verdict"] for row in rows if row["verdict"] != "not judged") == report["relations"]
+    [wide] = [row for row in rows if row["document"] == "letters/wide.txt"]
+    assert wide["original"] == "letters/light.txt"
+    page = Path("report.html").read_text()
+    assert "Near-duplicates in archive/" in page
+    assert "Judged against kept.sqlite." in page
+    assert "more.jsonl.gz:3" in page
+    assert "three summers" in page  # the passages of a pair
+    resumed = gate("replay", archive, "--index", "kept.sqlite", "--resume", "--html", "report.html")
+    assert resumed.exit_code == 0
+    assert "Without what was done before: 6 files." in Path("report.html").read_text()
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), ("--kafka", "localhost:1", "--wait", "0")])
+def test_a_report_of_no_verdicts_is_refused(archive: Path, more: tuple[str, ...]) -> None:
+    result = gate("replay", archive, "--html", "report.html", *more)
+    assert result.exit_code == 2
+    assert "a report needs verdicts" in result.stderr
+    assert not Path("report.html").exists()
 
 
 def test_a_dry_run_reads_everything_and_leaves_nothing(archive: Path, state: Path) -> None:
@@ -262,8 +287,11 @@ def test_documents_without_a_verdict_are_counted_as_waiting(topic: Topic) -> Non
 @pytest.mark.usefixtures("worker")
 def test_verdicts_on_the_documents_sent_are_counted(archive: Path, topic: Topic) -> None:
     (archive / "sub.jsonl").write_bytes(event("same", BREAD))
-    report = summary(archive, *topic.options, "--wait", "60", code=1)
+    report = summary(archive, *topic.options, "--wait", "60", "--csv", "all.csv", code=1)
     assert report["judged"] == 7
+    rows = list(csv.DictReader(Path("all.csv").read_text().splitlines()))
+    assert Counter(row["verdict"] for row in rows if row["verdict"] != "not judged") == report["relations"]
+    assert all(row["original"] and row["like"] for row in rows if row["verdict"] in ("exact", "near"))
     assert report["relations"]["unreadable"] == 1  # the picture, by its bytes
     assert report["unanswered"] == 0
     assert sum(group["documents"] for group in report["groups"]) == 5  # which was first depends on the partitions

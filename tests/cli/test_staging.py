@@ -80,7 +80,7 @@ def test_an_interrupted_replay_is_resumed_and_only_then_promoted(
     assert refused.exit_code == 2
     assert "old is not complete: end its replay" in refused.stderr
     resumed = json.loads(done(*replay, "--resume").stdout)
-    assert (resumed["read"], resumed["skipped_files"]) == (0, 2)
+    assert (resumed["read"], resumed["done_before"]) == (0, 2)
     done("index", "promote", "old", *live)
 
 

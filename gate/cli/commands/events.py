@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gate.cli.commands.shared import content_root, field_names, file_selection, reading, verbose
+from gate.cli.commands.shared import content_root, field_names, file_selection, reading, report_files, verbose
 from gate.cli.common import brokers, common
 
 
@@ -111,6 +111,7 @@ def run(**arguments: Any) -> None:
 @field_names
 @reading
 @file_selection
+@report_files
 @click.option(
     "--wait",
     metavar="SECONDS",
@@ -131,6 +132,7 @@ def replay(**arguments: Any) -> None:
       gate replay archive/ --kafka localhost:9092 --rate 500 --resume
       zcat *.gz | gate replay - --kafka localhost:9092
       gate replay archive/ --index redis://localhost:6379/0 --into-generation 2019
+      gate replay archive/ --index notes.sqlite --html report.html --csv results.csv
       gate replay archive/ --dry-run
 
     A file of text (UTF-8, or UTF-16 with a byte order mark) is a document. Its id is its path relative to the folder,
