@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
-from gate.demo import BREAD, LIGHTHOUSE
+from gate.demo import BREAD, LIGHTHOUSE, corpus
 from tests.http.page.views import Site, settled
+from tests.http.service_harness import running_service
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -51,6 +52,15 @@ async def test_64_cells_show_where_the_fingerprints_differ(site: Site) -> None:
         met = answer.json()["buckets_met"]
         await expect(page.locator(".buckets .met")).to_have_count(met)
         await expect(page.get_by_text(f"They meet in {met} of 20 buckets.")).to_be_visible()
+
+
+async def test_the_bits_of_a_similarity_index_are_not_compared(browser: Browser) -> None:
+    first = [planted.document for planted in corpus()]
+    async with running_service(profile="roth-2011", first=first) as service:
+        query = {"left": "archive/lighthouse.txt", "right": "inbox/lighthouse-edited.txt"}
+        async with Site(browser, service).at("/compare", query=query) as page:
+            await expect(page.get_by_text("a fingerprint is a number, and its bits are not compared")).to_be_visible()
+            await expect(page.get_by_role("cell", name="The smaller of the two similarity indexes")).to_be_visible()
 
 
 async def test_shared_and_changed_passages_of_two_texts_are_marked(site: Site) -> None:

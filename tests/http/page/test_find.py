@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.async_api import FilePayload, Page, expect
+from playwright.async_api import Browser, FilePayload, Page, expect
 
+from gate.demo import corpus
 from tests.http.page.conftest import report
 from tests.http.page.views import Site, settled, table_rows
+from tests.http.service_harness import running_service
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -129,6 +131,35 @@ async def test_the_slider_filters_at_once_and_without_asking_the_service(site: S
         await page.get_by_role("button", name="Profile: 65.0 %").click()
         await expect(page.locator("output")).to_have_text("65.0 %")
         assert asked == []
+
+
+async def test_a_profile_that_decides_by_bits_is_tried_bit_by_bit(browser: Browser) -> None:
+    first = [planted.document for planted in corpus()]
+    async with running_service(profile="roth-2013", first=first) as service:
+        original = "archive%2Flighthouse.txt"
+        found = (await service.client.get(f"/v1/documents/{original}/similar")).json()["matches"]
+        distance = max(match["distance"] for match in found)
+        async with Site(browser, service).at("/find", query={"id": "archive/lighthouse.txt"}) as page:
+            assert len(await table_rows(page, RESULTS)) == len(found) == 2
+            await expect(page.locator("output")).to_have_text("81.2 %")
+            slider = page.get_by_role("slider", name="Bit agreement of at least")
+            await slider.focus()
+            for _ in range(12 - distance):  # of 12 bits that may differ to those that do
+                await slider.press("ArrowRight")
+            assert len(await table_rows(page, RESULTS)) == 2
+            await slider.press("ArrowRight")
+            assert await table_rows(page, RESULTS) == ["inbox/LIGHTHOUSE.TXT"]
+
+
+async def test_a_part_is_alike_by_its_containment_where_the_profile_says_so(browser: Browser) -> None:
+    first = [planted.document for planted in corpus()]
+    query = {"id": "inbox/bread-part.txt"}
+    async with (
+        running_service(profile="containment", first=first) as service,
+        Site(browser, service).at("/find", query=query) as page,
+    ):
+        await page.get_by_role("slider", name="Resemblance or containment of at least").press("End")
+        assert await table_rows(page, RESULTS) == ["archive/bread.txt"]
 
 
 async def test_a_column_sorts_its_rows(site: Site) -> None:

@@ -5,7 +5,7 @@ import { minute, clock } from "../format.js";
 import { niceTicks } from "./ticks.js";
 
 const HEIGHT = 190;
-const PAD = { left: 46, right: 8, top: 10, bottom: 22 };
+const PAD = { left: 54, right: 8, top: 10, bottom: 22 };
 
 /* data: {times, seconds, series: [{label, kind, values}]}; a value may be null. `unit` formats one. */
 export function timeChart({ label, lines = false, unit }) {

@@ -6,15 +6,17 @@ import { count, percent } from "../format.js";
 const BINS = 70;
 const HIGH = 44;
 
-/* `values`: shares from `floor` to 1. `onChange(value)`: with every move. Returns {element, set}. */
-export function thresholdSlider({ label, floor, value, own, values, onChange }) {
+/* `rule`: of `in_force.js`; `values`: shares from its floor to 1. `onChange(value)`: with every move. */
+export function thresholdSlider({ rule, value, values, onChange }) {
+  const { floor, threshold: own, steps } = rule;
+  const label = `${rule.label} of at least`;
   const id = freshId("threshold");
-  const input = h("input", { type: "range", id, min: Math.round(floor * 1000), max: 1000, step: 5, value: Math.round(value * 1000), list: `${id}-own` });
+  const input = h("input", { type: "range", id, min: Math.round(floor * steps), max: steps, step: 1, value: Math.round(value * steps) });
+  let at = value;
   const output = h("output", { for: id });
   const bars = s("svg", { class: "histogram", viewBox: `0 0 ${BINS} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const bins = histogram(values, floor);
   const draw = () => {
-    const at = Number(input.value) / 1000;
     const left = values.filter((one) => one >= at - 1e-9).length;
     input.setAttribute("aria-valuetext", `${percent(at)}, ${count(left)} of ${count(values.length)}`);
     fill(output, percent(at));
@@ -28,25 +30,26 @@ export function thresholdSlider({ label, floor, value, own, values, onChange }) 
       }),
     );
   };
-  input.addEventListener("input", () => {
-    draw();
-    onChange(Number(input.value) / 1000);
-  });
-  draw();
-  const reset = h("button", { type: "button", class: "quiet", onclick: () => set(own) }, `Profile: ${percent(own)}`);
   const set = (to) => {
-    input.value = Math.round(to * 1000);
+    at = to;
     draw();
-    onChange(to);
+    onChange(at);
   };
-  const element = h(
+  const toOwn = () => {
+    input.value = Math.round(own * steps);
+    set(own);
+  };
+  // The threshold of the profile may lie between two steps; the one nearest to it stands for it.
+  input.addEventListener("input", () => set(Number(input.value) === Math.round(own * steps) ? own : Number(input.value) / steps));
+  draw();
+  const reset = h("button", { type: "button", class: "quiet", onclick: toOwn }, `Profile: ${percent(own)}`);
+  return h(
     "div",
     { class: "threshold" },
     h("div", { class: "threshold-head" }, h("label", { for: id }, label), output, reset),
     h("div", { class: "threshold-body" }, bars, input),
     h("div", { class: "threshold-ends", "aria-hidden": "true" }, h("span", {}, percent(floor)), h("span", {}, percent(1))),
   );
-  return { element, set };
 }
 
 function histogram(values, floor) {

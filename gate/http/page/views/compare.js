@@ -109,7 +109,8 @@ function measures({ measures: rows }) {
   }).element;
 }
 
-function fingerprints({ fingerprints: prints, differing_bits: differing }) {
+function fingerprints({ fingerprints: prints, differing_bits: differing, distance }) {
+  if (differing !== null && distance === null) return h("p", {}, "Under this profile a fingerprint is a number, and its bits are not compared: ", h("span", { class: "mono" }, prints.join(", ")), ".");
   if (differing === null) return h("p", { class: "soft" }, "One of the two has no fingerprint: it is too short, or the method of the profile has none.");
   return [
     h("p", {}, h("strong", {}, differing.length === 0 ? "All 64 bits agree." : `${counted(differing.length, "bit")} of 64 ${differing.length === 1 ? "differs" : "differ"}.`), " A filled cell is a 1."),

@@ -142,11 +142,11 @@ function shownResults(view, query, text, rule, found, family) {
       actions: members ? [h("a", { class: "button", href: familyHref(query.id) }, "Show the family")] : [],
     });
   }
-  const share = (row) => row[rule.measure] ?? row.bit_agreement ?? 0;
+  const { share } = rule;
   const start = Math.max(rule.floor, Math.min(1, Number(query.t) || rule.threshold));
   const summary = h("p", { class: "summary" });
   const none = h("div");
-  const list = resultTable(found, { query, rule, share });
+  const list = resultTable(found, { query, share });
   let timer = null;
   const apply = (threshold) => {
     let left = 0;
@@ -165,10 +165,10 @@ function shownResults(view, query, text, rule, found, family) {
       announce(summary.textContent);
     }, 300);
   };
-  const slider = thresholdSlider({ label: `${rule.label} of at least`, floor: rule.floor, value: start, own: rule.threshold, values: found.matches.map(share), onChange: apply });
+  const slider = thresholdSlider({ rule, value: start, values: found.matches.map(share), onChange: apply });
   apply(start);
   return [
-    h("section", { class: "card" }, slider.element),
+    h("section", { class: "card" }, slider),
     h("section", { class: "card flush" }, summary, list.element, none),
     familyNote(query, family),
     found.matches.length === MOST && h("p", { class: "soft note" }, `Only the ${MOST} most alike are listed.`),

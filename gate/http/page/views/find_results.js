@@ -7,7 +7,7 @@ import { documentName, plain } from "../parts/document_name.js";
 import { badge } from "../parts/relation.js";
 import { table } from "../parts/table.js";
 
-export function resultTable(found, { query, rule, share }) {
+export function resultTable(found, { query, share }) {
   const href = (row) => `#/compare?${new URLSearchParams({ ...left(query), right: row.document_id })}`;
   const measured = { key: share, cell: (row) => h("span", { class: "share" }, bar(share(row)), h("b", {}, percent(share(row)))) };
   return table({

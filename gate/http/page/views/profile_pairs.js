@@ -27,7 +27,7 @@ export function tryThreshold({ signal }, rule) {
 }
 
 function shownPairs(sample, rule) {
-  const share = (pair) => pair[rule.measure] ?? pair.bit_agreement ?? 0;
+  const { share } = rule;
   const pairs = [...sample.pairs].sort((a, b) => share(b) - share(a));
   if (pairs.length === 0) return notice({ title: "No pairs", text: `Of ${counted(sample.sampled, "document")} none is like another at ${percent(rule.floor)} or more.` });
   const summary = h("p", { class: "summary" });
@@ -55,10 +55,10 @@ function shownPairs(sample, rule) {
     const apart = left - own;
     fill(summary, h("strong", {}, counted(left, "pair")), ` alike at ${percent(threshold)}`, apart !== 0 && `, ${count(Math.abs(apart))} ${apart > 0 ? "more" : "fewer"} than under the profile`, ` \u00b7 ${counted(sample.sampled, "document")} of ${count(sample.known)} looked up`);
   };
-  const slider = thresholdSlider({ label: `${rule.label} of at least`, floor: rule.floor, value: rule.threshold, own: rule.threshold, values: pairs.map(share), onChange: apply });
+  const slider = thresholdSlider({ rule, value: rule.threshold, values: pairs.map(share), onChange: apply });
   apply(rule.threshold);
   return [
-    slider.element,
+    slider,
     summary,
     list.element,
     pairs.length > ROWS && h("p", { class: "soft note" }, `The ${count(ROWS)} most alike are listed; all ${count(pairs.length)} are counted.`),

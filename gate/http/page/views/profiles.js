@@ -47,10 +47,13 @@ function shown(view, answers, state, redraw) {
   ];
 }
 
+/* Whether the threshold is one of the axis of a recall curve. */
+const resembles = (profile) => (profile.parameters.resemblance ?? null) !== null;
+
 /* Where the curve is at the threshold, in words; a curve has points at some resemblances only. */
 function atThreshold({ plan, profile }) {
-  const { measure, threshold } = decision(profile);
-  if (measure !== "resemblance") return null;
+  const { threshold } = decision(profile);
+  if (!resembles(profile)) return null;
   const points = plan.recall;
   const next = points.findIndex((point) => point.resemblance >= threshold);
   const [a, b] = [points[Math.max(0, next - 1)], points[next]];
@@ -60,19 +63,19 @@ function atThreshold({ plan, profile }) {
 
 function choice(answer, checked, name, onChange) {
   const { profile, plan } = answer;
-  const { measure, threshold } = decision(profile);
+  const { threshold } = decision(profile);
   return h(
     "label",
     { class: "choice" },
     h("input", { type: "radio", name, checked, onchange: onChange }),
     h("span", { class: "choice-name" }, profile.parameters.name, profile.in_force && h("span", { class: "tag" }, "in force"), h("small", {}, METHODS[profile.parameters.method] ?? sentence(profile.parameters.method))),
-    recallCurve(plan.recall, { threshold: measure === "resemblance" ? threshold : null, small: true, label: `Recall curve of ${profile.parameters.name}` }),
+    recallCurve(plan.recall, { threshold: resembles(profile) ? threshold : null, small: true, label: `Recall curve of ${profile.parameters.name}` }),
   );
 }
 
 function detail(answer) {
   const { profile, plan } = answer;
-  const { measure, label, threshold } = decision(profile);
+  const { label, threshold } = decision(profile);
   const found = atThreshold(answer);
   const total = Object.values(plan.bytes_per_document).reduce((sum, value) => sum + value, 0);
   const at80 = plan.recall.find((point) => point.resemblance === 0.8)?.found;
@@ -80,7 +83,7 @@ function detail(answer) {
     "section",
     { class: "card" },
     h("h2", {}, profile.ref),
-    recallCurve(plan.recall, { threshold: measure === "resemblance" ? threshold : null, label: `Recall of ${profile.ref}: of pairs that resemble to 80 %, ${percent(at80)} are found` }),
+    recallCurve(plan.recall, { threshold: resembles(profile) ? threshold : null, label: `Recall of ${profile.ref}: of pairs that resemble to 80 %, ${percent(at80)} are found` }),
     h(
       "dl",
       { class: "facts wide" },
