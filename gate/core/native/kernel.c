@@ -91,6 +91,14 @@ static inline i64 put_utf8(u8 *out, u32 p)
     return size;
 }
 
+/* A block of bytes that are 0 or 1, as bits. */
+static inline u64 bits_of(const u8 *flags)
+{
+    u64 bits = 0;
+    for (int i = 0; i < BLOCK / 8; i++) bits |= (load8(flags + 8 * i) * 0x0102040810204080ull >> 56) << 8 * i;
+    return bits;
+}
+
 /* ---- Folding ------------------------------------------------------------------------------------------------- */
 
 /* An entry of the fold table, as text.py lays it out. */
@@ -109,7 +117,7 @@ static i64 fold_ascii(const u8 *in, i64 size, u8 *out)
     i64 n = 0;
     for (i64 at = 0; at < size; at += BLOCK) {
         i64 here = least(BLOCK, size - at);
-        u8 block[BLOCK], space[BLOCK + 1], unusual = 0;
+        u8 block[2 * BLOCK], space[BLOCK + 1], doubled[BLOCK], any_dropped = 0, any_doubled = 0;
         memset(block, 'x', BLOCK);
         memcpy(block, in + at, (size_t)here);
         space[0] = n == 0 || out[n - 1] == ' ';
@@ -118,18 +126,29 @@ static i64 fold_ascii(const u8 *in, i64 size, u8 *out)
             c |= (u8)(((u8)(c - 'A') < 26) << 5);
             space[i + 1] = white;
             block[i] = (u8)(white ? ' ' : dropped ? 0 : c);
-            unusual |= dropped;
+            any_dropped |= dropped;
         }
-        for (int i = 0; i < BLOCK; i++) unusual |= space[i] & space[i + 1];
-        if (!unusual) {
+        for (int i = 0; i < BLOCK; i++) any_doubled |= doubled[i] = space[i] & space[i + 1];
+        if (any_dropped) {
+            u8 last = space[0] ? ' ' : 'x';
+            for (i64 i = 0; i < here; i++)
+                if (block[i] && !(block[i] == ' ' && last == ' ')) out[n++] = last = block[i];
+        } else if (any_doubled) { /* the pieces between the spaces that go, each moved by a whole block */
+            u8 packed[2 * BLOCK];
+            i64 from = 0, size_packed = 0;
+            for (u64 gone = bits_of(doubled); gone; gone &= gone - 1) {
+                i64 to = __builtin_ctzll(gone);
+                memcpy(packed + size_packed, block + from, BLOCK);
+                size_packed += to - from;
+                from = to + 1;
+            }
+            memcpy(packed + size_packed, block + from, BLOCK);
+            size_packed += here - from;
+            memcpy(out + n, packed, (size_t)size_packed);
+            n += size_packed;
+        } else {
             memcpy(out + n, block, (size_t)here);
             n += here;
-            continue;
-        }
-        u8 last = space[0] ? ' ' : 'x';
-        for (i64 i = 0; i < here; i++) {
-            u8 c = block[i];
-            if (c && !(c == ' ' && last == ' ')) out[n++] = last = c;
         }
     }
     return n && out[n - 1] == ' ' ? n - 1 : n;
@@ -247,16 +266,21 @@ EXPORT i64 gate_folded_lengths(const u32 *table, const u8 *raw, const i64 *begin
     i64 unseen = 0;
     for (i64 d = 0; d < count; d++) {
         const u8 *in = raw + begins[d];
-        i64 size = begins[d + 1] - begins[d], length = widths[d] ? size / 4 : size;
-        for (i64 i = 0; !widths[d] && i < size; i++) length -= ascii_is_dropped(in[i]);
-        for (i64 i = 0; widths[d] && i < size / 4; i++) {
+        i64 size = begins[d + 1] - begins[d];
+        if (!widths[d]) {
+            lengths[d] = size;
+            for (i64 i = 0; i < size; i++) lengths[d] -= ascii_is_dropped(in[i]);
+            continue;
+        }
+        i64 points = size / 4, growth = 0;
+        for (i64 i = 0; i < points; i++) {
             u32 point = load4(in + 4 * i);
             if (point > LAST_POINT) return OUT_OF_RANGE;
             u32 entry = table[point];
             unseen += entry >> 31;
-            if (entry & EXPANDS) length += (i64)CLASS(entry) - 1;
+            growth += entry & EXPANDS ? (i64)CLASS(entry) - 1 : 0;
         }
-        lengths[d] = length;
+        lengths[d] = points + growth;
     }
     return unseen;
 }
@@ -535,42 +559,72 @@ static inline void put_word(Tokenizing *t, i64 begin, i64 end)
     put_token(t, begin, end);
 }
 
-/* Eight bytes of 0 or 1 as eight bits. */
-static inline u64 bits_of(const u8 *flags)
+/* The words whose ends are among 64 points; bit i of `inside`: point at + i is part of a word. *open: where the word
+ * begins that is not at its end yet, or -1. */
+static inline void put_words(Tokenizing *t, u64 inside, i64 at, i64 *open)
 {
-    u64 bits = 0;
-    for (int i = 0; i < BLOCK / 8; i++) bits |= (load8(flags + 8 * i) * 0x0102040810204080ull >> 56) << 8 * i;
-    return bits;
+    u64 shifted = inside << 1 | (*open >= 0), begins = inside & ~shifted, ends = shifted & ~inside;
+    for (; ends; ends &= ends - 1) {
+        if (*open < 0) {
+            *open = at + __builtin_ctzll(begins);
+            begins &= begins - 1;
+        }
+        put_word(t, *open, at + __builtin_ctzll(ends));
+        *open = -1;
+    }
+    if (begins) *open = at + __builtin_ctzll(begins);
 }
 
-/* The words whose ends are among 64 points; bit i of `inside`: point at + i is part of a word. *begin: of the word
- * that is open, or -1. */
-static inline void put_words(Tokenizing *t, u64 inside, i64 at, i64 *begin)
+static inline u64 ascii_word_bits(const u8 *text, i64 size)
 {
-    u64 turns = inside ^ (inside << 1 | (*begin >= 0));
-    for (; turns; turns &= turns - 1) {
-        i64 place = at + __builtin_ctzll(turns);
-        if (*begin < 0) {
-            *begin = place;
-        } else {
-            put_word(t, *begin, place);
-            *begin = -1;
-        }
+    u8 block[BLOCK] = {0}, inside[BLOCK];
+    memcpy(block, text, (size_t)size);
+    for (int i = 0; i < BLOCK; i++) {
+        u8 c = block[i];
+        inside[i] = (u8)(((u8)(c - 'a') < 26) | ((u8)(c - '0') < 10) | (c == '_'));
     }
+    return bits_of(inside);
 }
 
 static void ascii_tokens(Tokenizing *t, i64 begin, i64 end)
 {
     i64 open = -1;
+    for (i64 at = begin; at < end; at += BLOCK)
+        put_words(t, ascii_word_bits(t->bytes + at, least(BLOCK, end - at)), at, &open);
+    if (open >= 0) put_word(t, open, end);
+}
+
+/* The same of words alone, without a key: what most texts take. Words of up to 16 bytes are hashed without a branch. */
+static void plain_ascii_tokens(Tokenizing *t, i64 begin, i64 end)
+{
+    const u8 *bytes = t->bytes, *safe = t->end - 16;
+    u64 *out = t->tokens + t->count;
+    i64 open = -1;
     for (i64 at = begin; at < end; at += BLOCK) {
-        u8 block[BLOCK] = {0}, inside[BLOCK];
-        memcpy(block, t->bytes + at, (size_t)least(BLOCK, end - at));
-        for (int i = 0; i < BLOCK; i++) {
-            u8 c = block[i];
-            inside[i] = (u8)(((u8)(c - 'a') < 26) | ((u8)(c - '0') < 10) | (c == '_'));
+        u64 inside = ascii_word_bits(bytes + at, least(BLOCK, end - at));
+        u64 shifted = inside << 1 | (open >= 0), begins = inside & ~shifted, ends = shifted & ~inside;
+        for (; ends; ends &= ends - 1) {
+            if (open < 0) {
+                open = at + __builtin_ctzll(begins);
+                begins &= begins - 1;
+            }
+            const u8 *p = bytes + open;
+            i64 size = at + __builtin_ctzll(ends) - open;
+            if (size <= 16 && p <= safe) {
+                i64 rest = size > 8 ? size - 8 : 0;
+                u64 short_hash = fmix(chunk(p, size - rest));
+                u64 long_hash = fmix(short_hash ^ (load8(p + 8) & ~0ull >> ((64 - 8 * rest) & 63)));
+                *out++ = rest ? long_hash : short_hash;
+            } else {
+                for (; size > LONGEST_WORD; p += LONGEST_WORD, size -= LONGEST_WORD)
+                    *out++ = plain_token(p, LONGEST_WORD, t->end);
+                *out++ = plain_token(p, size, t->end);
+            }
+            open = -1;
         }
-        put_words(t, bits_of(inside), at, &open);
+        if (begins) open = at + __builtin_ctzll(begins);
     }
+    t->count = out - t->tokens;
     if (open >= 0) put_word(t, open, end);
 }
 
@@ -631,7 +685,8 @@ EXPORT i64 gate_tokens(const u8 *classes, const u8 *letters, const Key *key, con
             i64 error = point_tokens(&t, classes, starts[d], starts[d + 1]);
             if (error) return error;
         } else {
-            ascii_tokens(&t, starts[d], starts[d + 1]);
+            if (letters || key) ascii_tokens(&t, starts[d], starts[d + 1]);
+            else plain_ascii_tokens(&t, starts[d], starts[d + 1]);
         }
         token_starts[d + 1] = t.count;
     }
