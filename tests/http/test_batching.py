@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from gate import CheckIn, Gate, Limits, Unavailable, Verdict
 from gate.demo import corpus
-from gate.http.batching import IN_FLIGHT, Batcher
+from gate.http.batching import BESIDE_DOCUMENTS, Batcher
 
 UNRELATED = [planted.document for planted in corpus(3, 60) if planted.story == "unrelated"]
 
@@ -42,17 +42,58 @@ async def test_requests_of_one_turn_of_the_loop_are_one_batch() -> None:
     ]
 
 
-async def test_what_comes_while_batches_are_judged_is_the_next_batch() -> None:
+async def test_what_comes_while_a_batch_is_judged_is_the_next_batch() -> None:
     judge = GatedJudge()
     batcher = Batcher(judge, Limits())
     tasks = []
     for document in UNRELATED[:10]:
         tasks.append(asyncio.create_task(batcher.judge([document])))
         await turns()
-    assert [len(batch) for batch in judge.batches] == [1] * IN_FLIGHT
+    assert [len(batch) for batch in judge.batches] == [1]
     judge.go.set()
     await asyncio.gather(*tasks)
-    assert [len(batch) for batch in judge.batches] == [1, 1, 10 - IN_FLIGHT]
+    assert [len(batch) for batch in judge.batches] == [1, 9]
+
+
+async def test_enough_documents_are_a_batch_beside_another_and_a_third_waits() -> None:
+    judge = GatedJudge()
+    batcher = Batcher(judge, Limits())
+    sizes = (1, BESIDE_DOCUMENTS - 1, 1, BESIDE_DOCUMENTS)
+    tasks = []
+    for number, size in enumerate(sizes):
+        documents = [CheckIn(document_id=f"{number}/{n}", text=f"{number} {n}") for n in range(size)]
+        tasks.append(asyncio.create_task(batcher.judge(documents)))
+        await turns()
+    assert [len(batch) for batch in judge.batches] == [1, BESIDE_DOCUMENTS]
+    judge.go.set()
+    await asyncio.gather(*tasks)
+    assert [len(batch) for batch in judge.batches] == [1, BESIDE_DOCUMENTS, BESIDE_DOCUMENTS]
+
+
+async def test_clients_that_ask_again_after_their_answers_are_one_batch_again() -> None:
+    judge = GatedJudge()
+    judge.go.set()
+    batcher = Batcher(judge, Limits())
+
+    async def ask_twice(number: int) -> None:
+        await batcher.judge([UNRELATED[number]])
+        await turns(number)  # some take longer than others
+        await batcher.judge([UNRELATED[number]])
+
+    await asyncio.gather(*map(ask_twice, range(10)))
+    assert [len(batch) for batch in judge.batches] == [10, 10]
+
+
+async def test_closing_waits_for_a_batch_that_is_about_to_begin() -> None:
+    judge = GatedJudge()
+    judge.go.set()
+    batcher = Batcher(judge, Limits())
+    await asyncio.gather(*(batcher.judge([document]) for document in UNRELATED[:2]))
+    last = asyncio.create_task(batcher.judge([UNRELATED[2]]))
+    await turns()
+    await batcher.close()
+    assert judge.batches[-1] == [UNRELATED[2].document_id]
+    assert (await last)[0].document_id == UNRELATED[2].document_id
 
 
 async def test_a_batch_stays_within_the_limits_and_keeps_requests_whole() -> None:
@@ -78,8 +119,6 @@ async def test_a_batch_stays_within_the_limit_of_characters() -> None:
 async def test_a_request_that_is_cancelled_while_it_waits_is_left_out() -> None:
     judge = GatedJudge()
     batcher = Batcher(judge, Limits())
-    first = [asyncio.create_task(batcher.judge([UNRELATED[n]])) for n in range(1)]
-    await turns()
     busy = asyncio.create_task(batcher.judge([UNRELATED[1]]))
     await turns()
     cancelled = asyncio.create_task(batcher.judge([UNRELATED[2]]))
@@ -88,7 +127,7 @@ async def test_a_request_that_is_cancelled_while_it_waits_is_left_out() -> None:
     cancelled.cancel()
     await turns()
     judge.go.set()
-    await asyncio.gather(*first, busy, kept)
+    await asyncio.gather(busy, kept)
     assert [UNRELATED[2].document_id] not in judge.batches
     assert judge.batches[-1] == [UNRELATED[3].document_id]
 
