@@ -315,7 +315,9 @@ VERDICT = Verdict(
     features=40,
     candidates=3,
     matches=(
-        Match(document_id="a", version=None, relation=Relation.NEAR, distance=2, resemblance=0.875, containment=None),
+        Match(
+            document_id="a", version=None, relation=Relation.NEAR, distance=2, resemblance=0.875, bit_agreement=0.9688
+        ),
     ),
     degraded=(Degraded.BUCKET_CAPPED,),
     source="archive",
@@ -337,6 +339,7 @@ def test_a_verdict_on_the_wire_has_these_fields_and_values() -> None:
                 "distance": 2,
                 "resemblance": 0.875,
                 "containment": None,
+                "bit_agreement": 0.9688,
             }
         ],
         "group": "a",
