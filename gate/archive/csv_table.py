@@ -21,8 +21,12 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", 
 def is_csv(head: bytes, name: str, options: SourceOptions) -> bool:
     """A first row that names the column of texts; without a suffix of such tables, that of ids too."""
     names = options.field_names
+    text = names.text or TEXT_FIELD
+    line = head.replace(b"\0", b"").lstrip(b"\r\n").partition(b"\n")[0]  # UTF-16 of Latin letters has zeros between
+    if text.isascii() and text.isidentifier() and text.encode() not in line:
+        return False  # as of nearly every file, in no time
     columns = _columns(head.decode(_encoding(head, options), "replace"))
-    wanted = {names.text or TEXT_FIELD}
+    wanted = {text}
     if not name.lower().endswith(SUFFIXES):
         wanted.add(names.document_id or ID_FIELD)
     return len(columns) > len(wanted) - 1 and wanted <= set(columns)

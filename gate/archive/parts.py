@@ -52,10 +52,12 @@ class ArchiveFile:
     modified_ns: int = 0
     is_only_source: bool = False  # what is in it needs no prefix to have an id of its own
 
-    @property
-    def key(self) -> str:
+    key: str = field(init=False)
+
+    def __post_init__(self) -> None:
         identity = f"{self.name}\0{self.size_bytes}\0{self.modified_ns}"
-        return hashlib.blake2b(identity.encode(), digest_size=12).hexdigest()
+        key = hashlib.blake2b(identity.encode(), digest_size=12).hexdigest()
+        object.__setattr__(self, "key", key)  # once: a replay asks for it with every document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,3 +140,35 @@ def test_archives_nested_too_deep_are_refused_and_what_is_beside_them_is_read(tm
 def test_reading_goes_on_behind_what_is_done(tmp_path: Path) -> None:
     path = write(tmp_path / "all.tar", tar_of({str(number): "text" for number in range(5)}))
     assert list(documents(path, after=3)) == ["3", "4"]
+
+
+MANY = 100_000
+READ_MANY = """
+import resource, sys
+from pathlib import Path
+from gate.archive.parts import ArchivedEvent, SourceOptions
+from gate.archive.source import Source
+
+def read(path):
+    with Source([Path(path)], SourceOptions()) as source:
+        count = sum(item is not None and isinstance(item.result, ArchivedEvent) for item in source)
+    return count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+few, before = read(sys.argv[1])
+many, after = read(sys.argv[2])
+print(few, many, (after - before) * 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # ten seconds on a machine that does nothing else
+def test_a_tar_of_100_000_documents_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    """The headers alone would be 50 MB, if they were kept."""
+    block = tar_of({"x": "The boat is red."}, format=tarfile.USTAR_FORMAT)[:1024]
+    for name, count in (("few", 1000), ("many", MANY)):
+        with (tmp_path / name).open("wb") as packed:
+            packed.writelines([block] * count)
+    command = [sys.executable, "-c", READ_MANY, str(tmp_path / "few"), str(tmp_path / "many")]
+    few, many, grown = map(int, subprocess.run(command, capture_output=True, check=True).stdout.split())
+    assert (few, many) == (1000, MANY)
+    assert grown < 8e6
