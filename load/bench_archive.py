@@ -61,7 +61,7 @@ sys.exit(os.waitstatus_to_exitcode(status) != 0)
 """
 
 
-class Line(msgspec.Struct):
+class CorpusLine(msgspec.Struct):
     document_id: str
     text: str
 
@@ -191,7 +191,7 @@ def work(name: str, source: Path, out: Path) -> None:
     with source.open("rb") as lines:
         if name == BARE:
             gate = Gate()
-            decode = msgspec.json.Decoder(Line).decode
+            decode = msgspec.json.Decoder(CorpusLine).decode
             while batch := [decode(line) for line in islice(lines, BATCH)]:
                 gate.check_in([CheckIn(document_id=one.document_id, text=one.text) for one in batch])
             return
