@@ -6,6 +6,7 @@ import asyncio
 import csv
 import gzip
 import json
+import re
 import shlex
 import signal
 import stat
@@ -112,7 +113,8 @@ def test_a_replay_ends_with_the_report_that_a_check_writes(archive: Path) -> Non
     assert "Near-duplicates in archive/" in page
     assert "Judged against kept.sqlite." in page
     assert "more.jsonl.gz:3" in page
-    assert "three summers" in page  # the passages of a pair
+    [data] = re.findall('<script type="application/json" id="data">(.*?)</script>', page)
+    assert "four" in json.dumps(json.loads(data)["pairs"])  # the passages of a pair: what was edited
     resumed = gate("replay", archive, "--index", "kept.sqlite", "--resume", "--html", "report.html")
     assert resumed.exit_code == 0
     assert "Without what was done before: 6 files." in Path("report.html").read_text()
