@@ -1,8 +1,10 @@
-"""The family of a document, and the feed of verdicts."""
+"""The family of a document, the feed of verdicts, and what the page says of dead letters."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 from playwright.async_api import expect
@@ -76,6 +78,20 @@ async def test_a_verdict_in_the_feed_says_why(site: Site) -> None:
     async with site.at("/feed", query={"relation": "exact"}) as page:
         await page.get_by_role("button", name="Why this verdict on copies/0").click()
         await expect(page.get_by_text("The best match is reports/0", exact=False)).to_be_visible()
+
+
+async def test_the_view_of_dead_letters_names_commands_that_there_are(site: Site) -> None:
+    async with site.at("/dead-letters") as page:
+        await expect(page.get_by_text("This service does not read the topic of dead letters")).to_be_visible()
+        commands = (await page.locator("pre").inner_text()).splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        names = command.split()[1:]
+        options = [name for name in names if name.startswith("--")]
+        shown = subprocess.run(
+            [sys.executable, "-m", "gate", *names[:2], "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        assert all(option in shown for option in options), command
 
 
 async def test_a_paused_feed_stays_as_it_is(site: Site) -> None:
