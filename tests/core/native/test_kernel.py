@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.core.keyed_hash import Key, key_of
-from gate.core.native import loader
 from gate.core.native.kernel import Kernel, UnknownClass
 from gate.core.native.loader import using
 from gate.core.shingles import Features, keyed_grams
@@ -24,10 +21,9 @@ from gate.core.text import Texts, normalise
 from gate.core.token_filters import ENGLISH
 from tests.core import samples
 from tests.core.native import equality
-from tests.support.compiled_kernel import compile_source
+from tests.core.native.sanitized import run_sanitized
 
 ENOUGH_TICKS = 100  # in a fraction of the time that the call takes
-SANITIZERS = ("-std=c11", "-O1", "-g", "-fPIC", "-shared", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def texts_of(points: list[int], kind: type[np.unsignedinteger[Any]] = np.uint32) -> Texts:
@@ -145,21 +141,9 @@ def test_other_threads_run_during_a_call(kernel: Kernel) -> None:
 @pytest.mark.slow
 def test_no_function_leaves_its_memory_under_sanitizers(tmp_path: Path) -> None:
     """Address and undefined-behaviour sanitizers see every function on some batches of many scripts."""
-    library = tmp_path / "libkernel.so"
-    compile_source(loader.SOURCE, library, SANITIZERS)
-    done = run_sanitized(library, "25")
+    done = run_sanitized(tmp_path, 25)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout == "25 batches are equal\n"
-
-
-def run_sanitized(library: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Compare many batches in a process that the sanitizer's library was loaded into first."""
-    name = ["cc", "-print-file-name=libasan.so"]
-    sanitizer = subprocess.run(name, capture_output=True, text=True, check=True).stdout.strip()
-    environment = os.environ | {"LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
-    command = [sys.executable, "-m", "tests.core.native.equality", str(library), *arguments]
-    root = Path(__file__).parents[3]
-    return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, timeout=110, check=False)
 
 
 def _tables() -> tuple[Any, Any]:
