@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from gate.backoff import Backoff
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.demo import corpus
-from gate.errors import ConfigError, Unavailable
+from gate.errors import ConfigError, NoIndex, Unavailable
 from gate.http.access import AccessPolicy
 from gate.http.activity import Activity
 from gate.http.app import ServiceApp
@@ -58,15 +58,21 @@ class ServeOptions:
 
 def check(settings: Settings) -> None:
     """Refuse settings that cannot work, before any process starts."""
+    server = settings.server
+    if server.workers > 1 and not is_redis_url(settings.index):
+        raise ConfigError(
+            f"workers: {server.workers} processes need a shared index: name a Redis with --index, or run one process"
+        )
+    check_service(settings)
+
+
+def check_service(settings: Settings) -> None:
+    """Refuse settings of the service that cannot work, wherever it runs."""
     service, server = settings.service, settings.server
     if not service.is_loopback and service.tokens_file is None:
         raise ConfigError(
             f"api_tokens_file: the service on {service.host} is open to other machines and needs tokens: make one with "
             "`gate token NAME >> tokens.toml` and name that file, or set api_host to 127.0.0.1"
-        )
-    if server.workers > 1 and not is_redis_url(settings.index):
-        raise ConfigError(
-            f"workers: {server.workers} processes need a shared index: name a Redis with --index, or run one process"
         )
     if server.workers > 1 and not service.port:
         raise ConfigError(f"api_port: {server.workers} processes need one port for all of them; give its number")
@@ -108,16 +114,17 @@ class RunningService:
 
 @asynccontextmanager
 async def service_in_process(
-    settings: Settings, context: WorkerContext, *, first: Sequence[CheckIn] = ()
+    settings: Settings, context: WorkerContext, *, first: Sequence[CheckIn] = (), beside: bool = False
 ) -> AsyncIterator[RunningService]:
-    """Serve until the block ends."""
+    """Serve until the block ends. `beside`: a worker in this process creates the index, and says when it is ready."""
     service_settings = settings.service
     metrics = ServiceMetrics(context.metrics.registry)
     tokens = _tokens(service_settings, metrics)
     listening = bind(service_settings, shared=settings.server.workers > 1)
     activity = Activity(feed_size=service_settings.feed_verdicts)
     context.metrics.observer = activity
-    gate = ServedIndex(lambda: _open_gate(settings, context.metrics), context)
+    index_context = replace(context, readiness=Readiness()) if beside else context
+    gate = ServedIndex(lambda: _open_gate(settings, context.metrics, create=not beside), index_context)
     service = Service(
         ServiceParts(
             gate=lambda: gate,
@@ -167,7 +174,7 @@ def _tokens(settings: ServiceSettings, metrics: ServiceMetrics) -> TokenFile | N
     )
 
 
-def _open_gate(settings: Settings, metrics: WorkerMetrics) -> Awaitable[AsyncGate]:
+def _open_gate(settings: Settings, metrics: WorkerMetrics, *, create: bool) -> Awaitable[AsyncGate]:
     return AsyncGate.open(
         settings.profile,
         index=None if settings.index == MEMORY else settings.index,
@@ -177,6 +184,7 @@ def _open_gate(settings: Settings, metrics: WorkerMetrics) -> Awaitable[AsyncGat
         observer=metrics,
         keep_details=settings.keep_details,
         sign_threads=settings.sign_threads,
+        create=create,
     )
 
 
@@ -208,7 +216,7 @@ class ServedIndex:
             try:
                 gate = await self._open_gate()
                 await self._check_in_first(gate, first)
-            except Unavailable as exc:
+            except (Unavailable, NoIndex) as exc:  # an index that is not created here will be
                 self._outage.failed(exc.code, str(exc))
                 await asyncio.sleep(backoff.next_seconds())
             else:

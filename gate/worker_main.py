@@ -33,6 +33,14 @@ def check(settings: Settings) -> None:
             f"workers: {settings.server.workers} workers need a shared index: name a Redis with --redis or "
             "--index, or run one worker"
         )
+    if settings.service.port is not None:
+        from gate.serve_main import check_service  # few workers serve
+
+        if settings.index == MEMORY:
+            raise ConfigError(
+                "api_port: a service beside a worker needs an index that both open: name a file or a Redis by --index"
+            )
+        check_service(settings)
 
 
 def serve(settings: Settings) -> int:
@@ -76,7 +84,13 @@ async def work(settings: Settings, context: WorkerContext) -> None:
         readiness=context.readiness,
         instance=InstanceId.of(settings.kafka, worker=context.number, run_id=context.run_id),
     )
-    await worker.run(stop)
+    if settings.service.port is None:
+        await worker.run(stop)
+        return
+    from gate.serve_main import service_in_process
+
+    async with service_in_process(settings, context, beside=True):
+        await worker.run(stop)
 
 
 def _open_index(settings: Settings, metrics: WorkerMetrics, *, create: bool) -> OpenedIndex:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gate import CheckIn, Gate
+from gate import CheckIn, Gate, Relation
+from gate.client import Client
 from gate.config.settings import Settings, load_settings
 from gate.demo import LIGHTHOUSE
 from gate.errors import ConfigError
@@ -39,6 +41,29 @@ def test_several_workers_need_a_shared_index(index: str) -> None:
 @pytest.mark.parametrize(("index", "workers"), [("memory", 1), ("index.sqlite", 1), ("redis://localhost:6379/0", 3)])
 def test_one_worker_with_any_index_and_several_with_redis_are_accepted(index: str, workers: int) -> None:
     check(settings_of(kafka_brokers="localhost:9092", index=index, workers=workers))
+
+
+def test_the_service_beside_a_worker_needs_an_index_that_both_open() -> None:
+    with pytest.raises(ConfigError, match=r"api_port: .*an index that both open"):
+        check(settings_of(kafka_brokers="localhost:9092", api_port=0))
+    with pytest.raises(ConfigError, match="api_tokens_file: "):
+        check(settings_of(kafka_brokers="localhost:9092", api_port=0, index="i.sqlite", api_host="0.0.0.0"))  # noqa: S104
+    check(settings_of(kafka_brokers="localhost:9092", api_port=0, index="index.sqlite"))
+
+
+def test_a_worker_serves_what_it_judges_where_a_port_is_set(gate_on_kafka: GateFactory) -> None:
+    gate = gate_on_kafka(partitions=1)
+    process = gate.start(api_port=0)
+    gate.send([InputRecord.of("topic", LIGHTHOUSE)])
+    gate.verdicts(1)
+    url = re.search(r'"url": "(?P<url>[^"]+)"', process.log.read_text())
+    assert url is not None
+    with Client(url["url"]) as client:
+        verdict = client.check_in(CheckIn(document_id="request", text=LIGHTHOUSE))
+        assert (verdict.relation, verdict.group) == (Relation.EXACT, "topic")
+        assert client.overview().totals.verdicts == 2
+        assert {row.document_id for row in client.list_documents().documents} == {"topic", "request"}
+    assert process.stop() == 0
 
 
 def test_a_worker_signs_with_the_secret_and_the_profile_of_the_settings(

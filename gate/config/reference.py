@@ -67,7 +67,7 @@ DESCRIPTIONS: dict[str, str] = {
     "http_port": "The port on which /healthz, /readyz and /metrics are served.",
     "http_max_connections": "How many connections to that port are open at once; a further one closes the oldest.",
     "api_host": "The address on which the HTTP service listens.",
-    "api_port": "The port on which it listens; `gate serve` takes 8400 unless it is set.",
+    "api_port": "The port on which it listens; unless it is set, `gate serve` takes 8400, and `gate run` serves none.",
     "api_allowed_hosts": "Further names that clients may call the service by, separated by commas.",
     "api_tokens_file": "The tokens that the service accepts; needed unless only this machine can connect.",
     "api_cert_file": "The certificate of the service, for TLS.",
