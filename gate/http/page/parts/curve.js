@@ -7,7 +7,7 @@ const LARGE = { width: 640, height: 280, left: 52, right: 16, top: 12, bottom: 4
 const SMALL = { width: 120, height: 44, left: 2, right: 2, top: 3, bottom: 3 };
 
 export function recallCurve(points, { threshold = null, small = false, label }) {
-  const box = small ? SMALL : LARGE;
+  const box = small ? SMALL : { ...LARGE, width: Math.max(300, Math.min(LARGE.width, window.innerWidth - 72)) }; // its text keeps its size
   const first = points[0].resemblance;
   const x = (value) => box.left + ((value - first) / (1 - first)) * (box.width - box.left - box.right);
   const y = (value) => box.top + (1 - value) * (box.height - box.top - box.bottom);
