@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from itertools import count, pairwise
 from threading import Event
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.index.tools.audit import audit
 from gate.model import CheckIn, Relation
-from tests.support.servers import RedisServer, redis_server
+from tests.support.servers import RedisServer, redis_cluster, redis_server
 
 pytestmark = pytest.mark.redis
 
@@ -141,15 +141,51 @@ def test_a_content_that_both_sides_had_is_one_entry_that_all_its_documents_hold(
         assert verdict.matches[0].document_id in ("old", "copy")
 
 
-def test_tickets_of_both_sides_come_from_one_counter(server: RedisServer, name: str) -> None:
-    """Of two that are alike to a later one, whichever was judged first is the original."""
+def test_the_first_of_a_family_is_whichever_side_judged_it_first(server: RedisServer, name: str) -> None:
     with open_gate(server, name) as live:
-        fill(server, name, [document("old", 1)])
-        live.check_in([document("live", 1, edited=1)])
+        live.check_in([document("live", 1)])
+        fill(server, name, [document("old", 1, edited=1), document("older", 2)])
+        live.check_in([document("live2", 2, edited=1)])
         promoted(server, name)
-        [verdict] = live.check_in([document("later", 1, edited=2)])
-        assert verdict.similar
-        assert verdict.group == "old"
+        verdicts = live.check_in([document("later", 1, edited=2), document("later2", 2, edited=2)])
+        assert [verdict.group for verdict in verdicts] == ["live", "older"]
+
+
+def test_tickets_of_both_sides_come_from_one_counter(server: RedisServer, name: str) -> None:
+    """A batch takes a range of tickets: two ranges drawn in the same moment would overlap."""
+
+    async def draw(store: ScannableStore) -> int:
+        assert isinstance(store, RedisStore)
+        return await store.draw(10_000_000)
+
+    with open_gate(server, name) as live, open_gate(server, name, "old") as aside:
+        firsts = [gate.with_store(draw) for gate in (aside, live, aside)]
+    assert [later - first >= 10_000_000 for first, later in pairwise(firsts)] == [True, True]
+
+
+def test_what_still_fills_a_generation_stops_before_its_keys_are_moved(
+    server: RedisServer, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_gate(server, name), open_gate(server, name, "old") as aside:
+        aside.check_in([document("old", 1)])
+        on_server(server, lambda client: set_state(client, f"gate:{name}@1", "old", StagedState.COMPLETE))
+        move = staging._move
+        refused: list[IndexLost] = []
+
+        def fill_on() -> None:
+            try:
+                aside.check_in([document("late", 2)])
+            except IndexLost as exc:
+                refused.append(exc)
+
+        async def moving(client: LibraryClient, live: Sequence[bytes], staged: Sequence[bytes], free: str) -> None:
+            await asyncio.to_thread(fill_on)
+            await move(client, live, staged, free)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(staging, "_move", moving)
+            promoted(server, name)
+        assert len(refused) == 1
 
 
 def test_crowded_buckets_are_promoted_with_what_overflowed(server: RedisServer, name: str) -> None:
@@ -181,6 +217,27 @@ def test_crowded_buckets_are_promoted_with_what_overflowed(server: RedisServer, 
             assert client.get(live_shard + b"1o" + bucket) == postings
             assert b"1" + bucket in client.smembers(live_shard + b"h")
         assert live.preview([CheckIn(document_id="new", text=text(1))])[0].similar
+
+
+def test_a_generation_of_a_cluster_is_promoted_and_another_one_dropped(name: str) -> None:
+    """Keys keep their hash tags, and so their slots, when they are renamed."""
+    profile = msgspec.structs.replace(BUILT_IN["standard"], name=name)
+
+    async def run(store: ScannableStore) -> int:
+        assert isinstance(store, RedisStore)
+        client, prefix = store.shards.library_client, store.shards.prefix
+        await set_state(client, prefix, "old", StagedState.COMPLETE)
+        await promote(store, live.method, "old")
+        return await drop(client, prefix, "other")
+
+    with redis_cluster() as cluster, Gate(profile, index=cluster.url) as live:
+        for generation, seed in (("old", 1), ("other", 2)):
+            with Gate(profile, index=cluster.url, redis=RedisSettings(generation=generation)) as aside:
+                aside.check_in([document(f"{generation}{n}", 10 * seed + n) for n in range(8)])
+        assert live.with_store(run) > 0
+        found = live.check_in([document(f"copy{n}", n, edited=1) for n in (*range(10, 18), *range(20, 28))])
+        assert [verdict.similar for verdict in found] == [True] * 8 + [False] * 8
+        assert live.with_store(lambda store: audit(store, live.method, live.profile)).left == 0
 
 
 class Crash(Exception):
