@@ -214,8 +214,8 @@ class Verdict(JsonStruct, frozen=True, kw_only=True, gc=False):
     verdict_id: Annotated[
         str,
         Meta(
-            description="The same for the same document with the same content under the same profile: by it, a "
-            "repeated verdict is recognised.",
+            description="A hash of the profile, the document and its content, what was decided, and the documents that "
+            "it names: a repeated verdict has the same id, one that replaces it has another.",
             examples=["5d41402abc4b2a76b9719d911017c592"],
         ),
     ]

@@ -357,20 +357,24 @@ class Signer:
     def verdict(self, claim: Claim, answer: Answer, named: dict[int, EntryRecord], *, features: int | None) -> Verdict:
         """The verdict that an answer of the index becomes, with document ids instead of entries."""
         fingerprint = self.method.fingerprint(claim.body)
-        group = named.get(answer.group) if named else None
+        original = named.get(answer.group) if named else None
+        group = original.owner.document_id if original else claim.document_id
+        matches = tuple([match_of(named[hit.entry].owner, hit) for hit in answer.hits]) if answer.hits else ()
         return Verdict(
             document_id=claim.document_id,
             version=claim.version,
             similar=answer.similar,
             relation=answer.relation,
-            group=group.owner.document_id if group else claim.document_id,
+            group=group,
             content_id=claim.content.hex(),
             fingerprint=None if fingerprint is None else f"{fingerprint:016x}",
             profile=self._profile_ref,
-            verdict_id=self.verdict_id(claim),
+            verdict_id=self._verdict_id(
+                claim.document_id, claim.content, answer.similar, answer.relation, group, matches, answer.degraded
+            ),
             features=features,
             candidates=answer.candidates,
-            matches=tuple([match_of(named[hit.entry].owner, hit) for hit in answer.hits]) if answer.hits else (),
+            matches=matches,
             degraded=answer.degraded,
             source=claim.source,
             title=claim.title,
@@ -379,21 +383,46 @@ class Signer:
         )
 
     def unchecked(self, signed: SignedBatch) -> list[Verdict]:
-        """Verdicts on documents that pass while the index is unavailable; nothing is claimed for them.
-
-        They have ids of their own, since a later check-in of the same document may get another verdict.
-        """
+        """Verdicts on documents that pass while the index is unavailable; nothing is claimed for them."""
         return [
-            msgspec.structs.replace(
-                self.verdict(claim, _UNCHECKED, {}, features=features), verdict_id=self.verdict_id(claim, b"unchecked")
-            )
+            self.verdict(claim, _UNCHECKED, {}, features=features)
             for claim, features in zip(signed.claims, signed.features, strict=True)
         ]
 
-    def verdict_id(self, claim: Claim, kind: bytes = b"") -> str:
-        """The same document with the same content under the same profile has the same verdict, and the same id."""
+    def verdict_id(self, verdict: Verdict | VerdictEvent) -> str:
+        """The id that a verdict under this profile has."""
+        content = bytes.fromhex(verdict.content_id)
+        return self._verdict_id(
+            verdict.document_id,
+            content,
+            verdict.similar,
+            verdict.relation,
+            verdict.group,
+            verdict.matches,
+            verdict.degraded,
+        )
+
+    def _verdict_id(
+        self,
+        document_id: str,
+        content: bytes,
+        similar: bool,
+        relation: Relation,
+        group: str,
+        matches: Sequence[Match],
+        degraded: Sequence[Degraded],
+    ) -> str:
+        """A hash of the profile, the document with its content, what was decided, and what that rests on. A repeated
+        verdict has the same id; one that replaces it, after a document that it names was deleted, has another."""
+        decided = f"{'similar' if similar else 'passes'} {relation.value}"
+        if Degraded.UNCHECKED in degraded:
+            decided = Degraded.UNCHECKED.value
+        parts = [document_id.encode(), content, decided.encode(), group.encode()]
+        for match in matches:
+            version = "" if match.version is None else f"={match.version}"
+            parts += [match.document_id.encode(), version.encode(), match.relation.value.encode()]
         digest = self._profile_digest.copy()
-        digest.update(_length_prefixed(claim.document_id.encode()) + _length_prefixed(claim.content) + kind)
+        digest.update(b"".join(map(_length_prefixed, parts)))
         return digest.hexdigest()
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import BUILT_IN, BadDocument, CheckIn, Degraded, Gate, Limits
+from gate import BUILT_IN, BadDocument, CheckIn, Degraded, Gate, Limits, Match, Relation, Verdict
 from gate.demo import BREAD, LIGHTHOUSE
 from gate.pipeline import (
     SIGNED_CHARS,
@@ -254,11 +254,63 @@ def test_a_verdict_has_the_same_id_for_the_same_document_content_and_profile_and
     assert ids[0] == Gate().preview([document(LIGHTHOUSE)])[0].verdict_id
 
 
-def test_where_one_field_ends_and_the_next_begins_counts_for_the_id() -> None:
+def test_another_verdict_on_the_same_document_has_another_id_and_a_repeated_one_the_same() -> None:
+    with Gate() as gate:
+        _, copy = gate.check_in([document(LIGHTHOUSE, "a"), document(LIGHTHOUSE, "b")])
+        assert gate.check_in([document(LIGHTHOUSE, "b")])[0].verdict_id == copy.verdict_id
+        gate.delete(["a"])
+        [judged_again] = gate.check_in([document(LIGHTHOUSE, "b")])
+        assert (copy.similar, judged_again.similar) == (True, False)
+        assert judged_again.verdict_id != copy.verdict_id
+        assert gate.check_in([document(LIGHTHOUSE, "b")]) == [judged_again]
+        assert gate.explain(["b"])[0][0].verdict_id == judged_again.verdict_id
+        moved = msgspec.structs.replace(copy, similar=False, relation=Relation.NEW, matches=(), group="b")
+        assert gate.signer.verdict_id(moved) == judged_again.verdict_id
+
+
+def test_the_ids_of_verdicts_are_those_of_every_version() -> None:
+    verdict = Verdict(
+        document_id="b",
+        version=None,
+        similar=True,
+        relation=Relation.NEAR,
+        matches=(Match(document_id="a", version="2", relation=Relation.NEAR, distance=3),),
+        group="a",
+        fingerprint="0123456789abcdef",
+        content_id="00112233445566778899aabbccddeeff",
+        profile="standard@1",
+        features=9,
+        candidates=1,
+        degraded=(),
+        verdict_id="",
+    )
     signer = Signer(BUILT_IN["standard"])
-    claim = signer.sign([document("text", "ab")]).claims[0]
-    moved = msgspec.structs.replace(claim, document_id="a", content=b"b" + claim.content)
-    assert signer.verdict_id(claim) != signer.verdict_id(moved)
+    unchecked = msgspec.structs.replace(verdict, matches=(), degraded=(Degraded.UNCHECKED,))
+    assert [signer.verdict_id(one) for one in (verdict, unchecked)] == [
+        "5cd409d06462c7c8f67a57a7e0c5064a",
+        "1a4cfacf96d676d5640d6c4f111c3d28",
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"document_id": "ab", "group": ""},
+        {"similar": False},
+        {"relation": Relation.EXACT},
+        {"group": "c"},
+        {"matches": ()},
+        {"matches": (Match(document_id="a2", version=None, relation=Relation.NEAR),)},
+        {"content_id": "ff112233445566778899aabbccddeeff"},
+    ],
+)
+def test_all_that_was_decided_counts_for_the_id(other: dict[str, Any]) -> None:
+    signer = Signer(BUILT_IN["standard"])
+    with Gate() as gate:
+        gate.check_in([document(LIGHTHOUSE, "a")])
+        [verdict] = gate.check_in([document(LIGHTHOUSE.replace("three", "four"), "b")])
+    verdict = msgspec.structs.replace(verdict, matches=(Match(document_id="a", version="2", relation=Relation.NEAR),))
+    assert signer.verdict_id(verdict) != signer.verdict_id(msgspec.structs.replace(verdict, **other))
 
 
 def test_features_are_counted_and_short_texts_have_no_fingerprint() -> None:

@@ -25,8 +25,7 @@ from gate.cli.session import load, open_empty, open_gate
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import BadDocument, ConfigError
-from gate.index.protocol.outcome import Claim
-from gate.model import Verdict
+from gate.model import Degraded, Verdict
 from gate.stream import jsonl
 from gate.stream.field_names import FieldNames
 from gate.stream.jsonl import LineFile
@@ -174,11 +173,10 @@ def _check_in(gate: Gate, verdicts: list[VerdictEvent]) -> list[Verdict]:
 def _decode_verdict(gate: Gate, raw: bytes, origin: Origin) -> VerdictEvent:
     try:
         verdict = wire.decode_verdict(raw)
-        content = bytes.fromhex(verdict.content_id)
+        expected = gate.signer.verdict_id(verdict)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as exc:
         raise BadDocument("bad_json", f"{origin}: is no verdict of this version") from exc
-    claim = Claim(document_id=verdict.document_id, version=None, content=content, body=b"")
-    if gate.signer.verdict_id(claim) != verdict.verdict_id:
+    if expected != verdict.verdict_id or Degraded.UNCHECKED in verdict.degraded:
         raise BadDocument(
             "other_profile",
             f"{origin}: was judged under profile {verdict.profile}, not {gate.profile.ref}; or it was changed since",
