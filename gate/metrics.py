@@ -182,7 +182,7 @@ class WorkerMetrics:
         )
         self._down_seconds = counter(
             "dependency_down_seconds",
-            "Time for which a dependency was down, summed over workers; added when it is up again.",
+            "Time for which a dependency was down, summed over workers; it grows with each failed attempt.",
             "dependency",
         )
         self._retried = counter(
@@ -384,8 +384,12 @@ class WorkerMetrics:
             self._losses.add(message)
             self._log.error("index.lost", message=message)
 
+    def record_down(self, dependency: Dependency, seconds: float) -> None:
+        """Count time that a dependency has been down. Called during an outage too, so that the count grows."""
+        self._down_seconds.labels(dependency).inc(max(seconds, 0.0))
+
     def record_recovery(self, dependency: Dependency, seconds: float) -> None:
-        """`seconds`: how long it was down."""
+        """`seconds`: how long it was down, which `record_down` has counted."""
         with self._lock:
             retries = self._retries.pop(dependency, 0)
             self._reasons.pop(dependency, None)
@@ -395,7 +399,6 @@ class WorkerMetrics:
         if self.observer is not None:
             self.observer.record_recovered(dependency)
         self._up.labels(dependency).set(1)
-        self._down_seconds.labels(dependency).inc(max(seconds, 0.0))
         self._log.info("dependency.came_up", dependency=dependency, down_seconds=round(seconds, 3), retries=retries)
 
     def record_producer_discarded(self, reason: str) -> None:

@@ -248,6 +248,7 @@ def test_every_failed_attempt_is_counted_and_ever_fewer_are_logged(caplog: pytes
         metrics.record_failed_attempt("index", "unavailable")
     assert value(metrics, "gate_dependency_up", dependency="index") == 0
     assert value(metrics, "gate_dependency_retries_total", dependency="index") == 9
+    metrics.record_down("index", 4.5)
     metrics.record_recovery("index", 4.5)
     assert value(metrics, "gate_dependency_up", dependency="index") == 1
     assert value(metrics, "gate_dependency_down_seconds_total", dependency="index") == 4.5

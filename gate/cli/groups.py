@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from gate.cli.common import INTERRUPTED, PIPE_CLOSED, SOME_FAILED, UNAVAILABLE, WRONG_USE, complain, resume_hint
+from gate.cli.termination import TERMINATED, Terminated
 from gate.errors import BadDocument, ConfigError, Unavailable, UsageError
 
 HELP_WIDTH = 110
@@ -101,6 +102,10 @@ class MainGroup(LazyGroup):
         except Unavailable as exc:
             complain(f"{exc}; try again: what was answered before is answered the same")
             ctx.exit(UNAVAILABLE)
+        except Terminated:
+            click.echo("terminated", err=True)
+            _say_how_to_resume(ctx)
+            ctx.exit(TERMINATED)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             _say_how_to_resume(ctx)

@@ -22,6 +22,7 @@ from gate.archive.source import Source
 from gate.cli.common import SOME_FAILED, Options, emit, set_resume_hint
 from gate.cli.progress import ProblemLog, progress
 from gate.cli.session import load, open_gate, read_options
+from gate.cli.termination import terminable
 from gate.config.index import MEMORY
 from gate.config.settings import Settings
 from gate.errors import ConfigError
@@ -109,23 +110,30 @@ def _run_files(
         set_resume_hint("the index was in memory; start again with")
     else:
         set_resume_hint("what was judged is in the index, and gets the same verdict again; continue with")
-    with ExitStack() as stack:
-        gate = stack.enter_context(open_gate(settings, index=settings.index))
-        sink = stack.enter_context(LineFile(output or sys.stdout.buffer))
-        letters = None
-        if settings.dead_letters:
-            letters = stack.enter_context(LineFile(settings.dead_letters, append=True))
-        bar = progress(quiet=not shows_progress)
-        problems = stack.enter_context(
-            ProblemLog("dead letter", verbose=verbose, bar=bar, examples_at_once=source.reads_stdin)
-        )
-        stack.enter_context(bar)
-        task = bar.add_task("judging", total=source.total_bytes(), documents=0)
-        reported = None if quiet and letters is not None else problems
-        processor = FileProcessor(gate, sink=sink, letters=letters, problems=reported, json=json)
-        for batch in jsonl.batches(source, settings.limits):
-            processor.judge(batch)
-            bar.update(task, completed=source.read_bytes(), documents=processor.counts.total())
+    processor: FileProcessor | None = None
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(terminable())
+            gate = stack.enter_context(open_gate(settings, index=settings.index))
+            sink = stack.enter_context(LineFile(output or sys.stdout.buffer))
+            letters = None
+            if settings.dead_letters:
+                letters = stack.enter_context(LineFile(settings.dead_letters, append=True))
+            bar = progress(quiet=not shows_progress)
+            problems = stack.enter_context(
+                ProblemLog("dead letter", verbose=verbose, bar=bar, examples_at_once=source.reads_stdin)
+            )
+            stack.enter_context(bar)
+            task = bar.add_task("judging", total=source.total_bytes(), documents=0)
+            reported = None if quiet and letters is not None else problems
+            processor = FileProcessor(gate, sink=sink, letters=letters, problems=reported, json=json)
+            for batch in jsonl.batches(source, settings.limits):
+                processor.judge(batch)
+                bar.update(task, completed=source.read_bytes(), documents=processor.counts.total())
+    except KeyboardInterrupt:
+        if processor is not None and not quiet:
+            processor.summarise(is_complete=False)
+        raise
     if not quiet:
         processor.summarise()
     if processor.counts[DEAD_LETTERED]:
@@ -269,9 +277,10 @@ class FileProcessor:
         elif self._letters is None:
             emit(wire.encode(rejected.dead_letter(at=datetime.now(UTC))), err=True)
 
-    def summarise(self) -> None:
+    def summarise(self, *, is_complete: bool = True) -> None:
         if self._json:
-            emit({"summary": dict(self.counts)}, err=True)
-        else:
-            parts = ", ".join(f"{number(count)} {kind}" for kind, count in self.counts.items())
-            click.echo(f"done: {parts or 'the input is empty'}", err=True)
+            emit({"summary": dict(self.counts)} | ({} if is_complete else {"complete": False}), err=True)
+            return
+        parts = ", ".join(f"{number(count)} {kind}" for kind, count in self.counts.items())
+        nothing = "the input is empty" if is_complete else "nothing was judged"
+        click.echo(f"{'done' if is_complete else 'stopped'}: {parts or nothing}", err=True)

@@ -181,7 +181,7 @@ M = TypeVar("M")
 def reject_other_format(
     messages: Iterator[M | RejectedMessage | None], origin: Origin
 ) -> Iterator[M | RejectedMessage | None]:
-    """The messages of a file; one rejection in their place if none of the first lines is JSON.
+    """The messages of a file; one rejection in their place if none of the first lines is JSON, or none of fewer.
 
     Where the input pauses before that is decided, the lines count one by one: they may be all that ever comes.
     """
@@ -191,21 +191,29 @@ def reject_other_format(
             first.append(message)
             if len(first) < MAX_FIRST_BAD_LINES:
                 continue
-            yield _other_format(origin)
+            yield _other_format(origin, MAX_FIRST_BAD_LINES)
             return
         yield from first
         yield message
         if message is not None or first:
             break
     else:
-        yield from first
+        # A short file; standard input is gone once it is read, so each of its lines is kept.
+        if len(first) > 1 and origin.file != STDIN and not any(map(_looks_like_an_object, first)):
+            yield _other_format(origin, len(first))
+        else:
+            yield from first
     yield from messages
 
 
-def _other_format(origin: Origin) -> RejectedMessage:
+def _looks_like_an_object(rejected: RejectedMessage) -> bool:
+    return (rejected.raw or b"{").lstrip().startswith(b"{")
+
+
+def _other_format(origin: Origin, lines: int) -> RejectedMessage:
     problem = (
         f"{'standard input' if origin.file == STDIN else origin}: is not JSON Lines: none of its first "
-        f"{MAX_FIRST_BAD_LINES} lines is a JSON object; give one object per line, or pass files of text to `gate check`"
+        f"{lines} lines is a JSON object; give one object per line, or pass files of text to `gate check`"
     )
     return RejectedMessage(
         error=BadDocument("not_json_lines", problem),

@@ -14,6 +14,7 @@ from aiokafka.partitioner import DefaultPartitioner
 
 from gate.metrics import WorkerMetrics
 from gate.stream.batch import PartitionAnswers
+from gate.stream.batch_sizes import BatchSizes
 from gate.stream.client_calls import with_timeout
 from gate.stream.client_options import producer_options
 from gate.stream.kafka_errors import Action, action_for
@@ -21,8 +22,6 @@ from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
 from gate.stream.records import OutgoingRecord, size_bytes
 from gate.stream.settings import KafkaSettings
-
-BATCH_BYTES = 256 * 1024  # of records that are sent to one partition together
 
 partition_for = DefaultPartitioner()  # the same choice as that of other clients
 
@@ -61,7 +60,7 @@ class Sender:
         self._metadata = metadata
         self.broker = broker
         self._make_producer = make_producer
-        self._max_bytes: dict[str, int] = {}  # of a batch, for topics that have refused a larger one
+        self._sizes = BatchSizes()
         self._stopping: set[asyncio.Task[None]] = set()
 
     @property
@@ -131,7 +130,7 @@ class Sender:
             if action_for(result) is not Action.TOO_LARGE:
                 continue
             if len(batch.answered) > 1:
-                self._limit_batches(batch)
+                self._sizes.lower(batch.topic, batch.size_bytes)
             else:
                 refused.update((partition, offset, batch.topic) for partition, offset in batch.answered)
         return Refusal(error, frozenset(refused))
@@ -145,7 +144,7 @@ class Sender:
                 if record.topic not in partitions:
                     partitions[record.topic] = sorted(await producer.partitions_for(record.topic))
                 number = partition_for(record.key, partitions[record.topic], partitions[record.topic])
-                max_bytes = self._max_bytes.get(record.topic, BATCH_BYTES)
+                max_bytes = self._sizes.limit(record.topic)
                 batch = filling.get((record.topic, number))
                 if batch is None or not batch.add(one.slice.partition, record, max_bytes):
                     if batch is not None:
@@ -165,11 +164,6 @@ class Sender:
             async with asyncio.timeout(self.call_timeout_seconds):
                 await asyncio.wait(futures)
         return [_error_of(future) for future in futures]
-
-    def _limit_batches(self, refused: ProduceBatch) -> None:
-        """A topic's limit is for a batch: send smaller ones."""
-        largest = min(refused.size_bytes, self._max_bytes.get(refused.topic, BATCH_BYTES))
-        self._max_bytes[refused.topic] = largest // 2
 
     def record_delivered(self, delivered: Sequence[PartitionAnswers]) -> None:
         """Count answers that are acknowledged."""

@@ -234,7 +234,10 @@ def test_a_run_whose_reader_takes_only_the_first_verdict_ends_quietly(events: Pa
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_without_a_traceback_and_can_be_continued(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_a_run_that_is_stopped_by_a_signal_sums_up_what_it_did_and_can_be_continued(
+    tmp_path: Path, number: signal.Signals, name: str
+) -> None:
     index = str(tmp_path / "gate.sqlite")
     with subprocess.Popen(
         [*COMMAND, "run", "--index", index],
@@ -249,10 +252,11 @@ def test_an_interrupted_run_ends_without_a_traceback_and_can_be_continued(tmp_pa
         assert process.stderr is not None
         process.stdin.write(event("a", LIGHTHOUSE))
         first = json.loads(process.stdout.readline())
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 128 + signal.SIGINT
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
         assert process.stderr.read() == (
-            "interrupted\n"
+            "stopped: 1 new\n"
+            f"{name}\n"
             "what was judged is in the index, and gets the same verdict again; continue with:\n"
             f"  gate run --index {index}\n"
         )

@@ -226,7 +226,7 @@ def test_a_document_longer_than_a_batch_is_a_batch_of_its_own() -> None:
 
 
 def test_rejected_lines_count_for_the_size_of_a_batch() -> None:
-    found: list[Message | None] = list(messages_in(b"\n".join([b"x" * 60] * 3)))
+    found: list[Message | None] = list(messages_in(b"\n".join([b"{" * 60] * 3)))
     assert sizes(found) == [1, 1, 1]
 
 
@@ -369,11 +369,21 @@ def test_a_file_that_is_not_json_lines_is_rejected_once() -> None:
 def test_a_file_with_some_bad_lines_has_each_of_them_rejected() -> None:
     bad, good = b"no json\n", b'{"document_id": "a", "text": "t"}\n'
     few = jsonl.MAX_FIRST_BAD_LINES - 1
-    assert rejected_of(bad * few) == [("bad_json", number) for number in range(1, few + 1)]
     assert rejected_of(bad * few + good + bad * 100) == [
         ("bad_json", number) for number in [*range(1, few + 1), *range(few + 2, few + 102)]
     ]
     assert len(rejected_of(good + bad * 1000)) == 1000
+
+
+def test_a_short_file_that_is_not_json_lines_is_rejected_once() -> None:
+    assert rejected_of(b"A line of prose.\n" * 3) == [("not_json_lines", None)]
+    assert rejected_of(b"A line of prose.\n") == [("bad_json", 1)]  # which says what is wrong with it
+
+
+def test_damaged_objects_and_lines_of_standard_input_are_kept_one_by_one() -> None:
+    assert rejected_of(b'{"document_id": \nsomething\n') == [("bad_json", 1), ("bad_json", 2)]
+    messages = read_messages(io.BytesIO(b"prose\n" * 3), name=jsonl.STDIN, limits=Limits())
+    assert [one.error.code for one in messages if is_rejected(one)] == ["bad_json"] * 3
 
 
 def test_lines_without_an_id_are_json_and_so_rejected_one_by_one() -> None:

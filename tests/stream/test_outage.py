@@ -51,3 +51,21 @@ def test_every_failed_attempt_is_counted_as_a_retry(readiness: Readiness) -> Non
     outage.recovered()
     assert metrics.registry.get_sample_value("gate_dependency_retries_total", {"dependency": "broker"}) == 2
     assert metrics.registry.get_sample_value("gate_dependency_up", {"dependency": "broker"}) == 1
+
+
+def test_the_time_that_a_dependency_is_down_grows_with_each_failed_attempt(readiness: Readiness) -> None:
+    metrics, times = WorkerMetrics(), iter((10.0, 10.0, 13.0, 14.5, 20.0, 30.0, 30.0))
+    outage = Outage("broker", metrics, readiness, clock=lambda: next(times))
+
+    def down_seconds() -> float | None:
+        return metrics.registry.get_sample_value("gate_dependency_down_seconds_total", {"dependency": "broker"})
+
+    seen = []
+    for step in (outage.failed, outage.failed, outage.failed):
+        step("timeout")
+        seen.append(down_seconds())
+    assert seen == [0.0, 3.0, 4.5]
+    outage.recovered()
+    assert down_seconds() == 10.0
+    outage.failed("timeout")
+    assert down_seconds() == 10.0

@@ -67,7 +67,7 @@ async def test_a_record_without_an_answer_is_not_committed_over_unless_it_is_a_d
 async def test_key_and_headers_count_as_the_size_of_an_answer(harness: SenderHarness) -> None:
     answers = harness.answer(0, 2)
     first, second = answers.outgoing
-    harness.sender._max_bytes["v"] = 100
+    harness.sender._sizes.lower("v", 200)
     harness.broker.max_batch_bytes = len(second.value or b"")
     headers = [("baggage", b"x" * 100)]
     assert await send(harness, replace(answers, outgoing=(first, replace(second, headers=headers)))) is None
@@ -75,7 +75,7 @@ async def test_key_and_headers_count_as_the_size_of_an_answer(harness: SenderHar
 
 async def test_an_error_after_the_first_refusal_is_its_consequence(harness: SenderHarness) -> None:
     harness.broker.failures["send"] = [errors.MessageSizeTooLargeError("x"), errors.OutOfOrderSequenceNumber("x")]
-    harness.sender._max_bytes["v"] = 1  # every answer is a batch of its own
+    harness.sender._sizes.lower("v", 1)  # every answer is a batch of its own
     refusal = await send(harness, harness.answer(0, 2))
     assert refusal is not None
     assert refusal.answers == {(PARTITION, 0, "v")}
@@ -83,7 +83,7 @@ async def test_an_error_after_the_first_refusal_is_its_consequence(harness: Send
 
 async def test_an_error_before_any_refusal_is_raised(harness: SenderHarness) -> None:
     harness.broker.failures["send"] = [errors.NotLeaderForPartitionError("x"), errors.MessageSizeTooLargeError("x")]
-    harness.sender._max_bytes["v"] = 1
+    harness.sender._sizes.lower("v", 1)
     with pytest.raises(errors.NotLeaderForPartitionError):
         await send(harness, harness.answer(0, 2))
 
