@@ -43,8 +43,9 @@ check: .venv/.dev ## exactly what CI runs: lint, spelling, format, types, layers
 bench: .venv/.bench ## measure against the peers
 	$(BIN)/python -m load.bench
 
-faults: .venv/.dev servers kafka ## the stream under faults, and hostile events: a quarter of an hour
+faults: .venv/.dev servers kafka ## the stream under faults, and hostile records: an hour
 	$(BIN)/python -m load.faults
+	$(BIN)/python -m load.faults --cluster --documents 10000 --kills 10 --deletions 1
 	$(BIN)/python -m load.hostile
 
 soak: .venv/.dev servers kafka ## memory, files and connections of a worker at half load: half an hour, into soak/

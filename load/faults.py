@@ -1,17 +1,22 @@
 """The stream under faults: `python -m load.faults [--documents 50000] [--kills 30] [--delivery both] [--json]`.
 
 Check-ins with planted truth are fed to a topic while workers are killed (-9) and restarted, frozen (SIGSTOP) beyond
-their session and continued, brokers are restarted and Redis is restarted. Among them are events that cannot be judged
-and documents that are sent twice. Afterwards inputs and answers are compared. It must not happen
+their session and continued, brokers are restarted and Redis is restarted, workers start whose clocks are hours ahead,
+Redis is emptied and the next worker starts before the index is filled again, and check-ins are deleted before they are
+read. Among them are events that cannot be judged and documents that are sent twice. Afterwards inputs and answers are
+compared. It must not happen
 
     that a check-in has no verdict, or a bad event no dead letter            lost
+    that a check-in was deleted unread, and no worker reported it            unreported
     that one record was answered twice, with different bytes                 changed
     that a document that was sent twice got two different verdicts           changed
     that all of a group of near-duplicates were refused                      none survived
     that two near-duplicates passed                                          two survived
+    that a copy passed of what passed before the index was lost              copies passed
     with exactly-once delivery, that a record was answered twice at all      repeated
 
-The exit code is 1 if any of it did.
+With --cluster the index is on a Redis Cluster of three masters, one of which is emptied. The exit code is 1 if any of
+it did.
 """
 
 from __future__ import annotations
@@ -19,161 +24,103 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from gate.core.builtin_profiles import BUILT_IN
+from load.fault_feed import FaultFeed
+from load.fault_tally import (
+    COPY,
+    PROFILE,
+    Answers,
+    FaultPlan,
+    FaultTally,
+    compare,
+    events,
+)
 from load.measure import BenchmarkReport
-from load.races import Group, groups
 from tests.support.brokers import KafkaServer, TopicFactory, kafka_cluster
 from tests.support.gate_on_kafka import SESSION_SECONDS, GateOnKafka, GateProcess, InputRecord, read_topic
-from tests.support.servers import RedisServer, redis_server
+from tests.support.servers import RedisServer, redis_cluster, redis_server
+from tests.support.wrong_clock import clock_ahead
 
-PROFILE = "standard"
 WORKERS = 3
 PARTITIONS = 6
-MALFORMED = 0.02  # share of documents that are followed by an event that cannot be judged
-REPEATED = 0.03  # share of documents that are sent again later
 ANSWER_SECONDS = 180.0  # from the last fault to the last answer
-
-
-@dataclass(frozen=True, kw_only=True)
-class FaultPlan:
-    """The number of documents and of faults."""
-
-    documents: int = 50_000
-    rate: float = 250.0  # events a second
-    kills: int = 30
-    freezes: int = 4
-    broker_restarts: int = 3
-    redis_restarts: int = 3
-    brokers: int = 3
-    seed: int = 1
-
-
-@dataclass(slots=True, kw_only=True)
-class FaultTally:
-    """What was sent, which faults there were, and which promises were broken."""
-
-    delivery: str
-    check_ins: int = 0
-    bad_events: int = 0
-    groups: int = 0
-    kills: int = 0
-    freezes: int = 0
-    broker_restarts: int = 0
-    redis_restarts: int = 0
-    lost: int = 0
-    repeated: int = 0
-    changed: int = 0
-    none_survived: int = 0
-    two_survived: int = 0
-    seconds: float = 0.0
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def is_correct(self) -> bool:
-        violations = self.lost + self.changed + self.none_survived + self.two_survived
-        return not violations and not (self.delivery == "exactly_once" and self.repeated)
-
-    def row(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if key != "problems"}
-
-
-def events(plan: FaultPlan) -> tuple[list[Group], list[InputRecord]]:
-    """Groups of near-duplicates, and their documents in an order in which those of a group are close to each other."""
-    rng = random.Random(plan.seed)
-    made = list(groups(max(plan.documents * 2 // 7, 1), plan.seed, BUILT_IN[PROFILE]))
-    placed: list[tuple[float, InputRecord]] = []
-    for number, group in enumerate(made):
-        for document in group.documents:
-            sent = InputRecord.of(document.document_id, document.text)
-            placed.append((number + rng.uniform(0, 4), sent))
-            if rng.random() < REPEATED:
-                placed.append((number + rng.uniform(0, 200), sent))
-            if rng.random() < MALFORMED:
-                broken = InputRecord(b'{"document_id": "bad", "text": ' + str(rng.random()).encode(), b"bad")
-                placed.append((number + rng.uniform(0, 4), broken))
-    return made, [sent for _, sent in sorted(placed, key=lambda pair: pair[0])]
+CLOCK_SECONDS = 2 * 3600
+COPIES = 100  # of documents that had passed, sent after the index was lost
+UNREAD = 60  # documents that are sent again, and of which some are deleted unread
 
 
 class FaultRun:
     """One run: check-ins are sent at a rate, while faults happen to the workers and the servers."""
 
     def __init__(
-        self, gate: GateOnKafka, plan: FaultPlan, delivery: str, nodes: Sequence[KafkaServer], redis: RedisServer
+        self,
+        gate: GateOnKafka,
+        plan: FaultPlan,
+        delivery: str,
+        nodes: Sequence[KafkaServer],
+        redis: Sequence[RedisServer],
+        wait_complete: Callable[[], None],
     ) -> None:
         self._gate = gate
         self._plan = plan
         self._delivery = delivery
         self._nodes = nodes
         self._redis = redis
+        self._wait_complete = wait_complete  # for the Redis servers to be one Cluster
         self._rng = random.Random(plan.seed + 1)
         self._workers: list[GateProcess] = []
-        self.tally = FaultTally(delivery=delivery)
+        self._made, records = events(plan)
+        self._texts = {document.document_id: document.text for group in self._made for document in group.documents}
+        self._feed = FaultFeed(gate.brokers, gate.topics.check_ins[0], records, plan.rate)
+        self.tally = FaultTally(delivery=delivery, groups=len(self._made))
 
-    def _start_worker(self) -> GateProcess:
-        return self._gate.start(wait=False, delivery=self._delivery, profile=PROFILE)
+    def _start_worker(self, **options: Any) -> GateProcess:
+        return self._gate.start(wait=False, delivery=self._delivery, profile=PROFILE, **options)
 
     async def run(self) -> FaultTally:
         started = time.monotonic()
-        made, records = events(self._plan)
-        self.tally.groups = len(made)
         self._workers = [self._start_worker() for _ in range(WORKERS)]
         for worker in self._workers:
             await asyncio.to_thread(worker.wait_ready)
-        sending = asyncio.create_task(self._send(records))
-        await self._cause_faults()
-        await sending
-        await self._compare(made)
+        async with self._feed.running() as sending:
+            await self._cause_faults()
+            await sending
+            await self._compare()
         self.tally.seconds = round(time.monotonic() - started, 1)
         return self.tally
 
-    async def _send(self, records: Sequence[InputRecord]) -> None:
-        producer = await self._producer()
-        started = time.monotonic()
-        topic = self._gate.topics.check_ins[0]
-        unacknowledged: list[tuple[InputRecord, asyncio.Future[Any]]] = []
-        for number, record in enumerate(records):
-            if (late := started + number / self._plan.rate - time.monotonic()) > 0:
-                await asyncio.sleep(late)
-            unacknowledged.append((record, await producer.send(topic, record.value, key=record.key)))
-        for record, future in unacknowledged:
-            try:
-                await future
-            except KafkaError:  # the broker was unavailable for too long: sent again, which is one more check-in
-                await producer.send_and_wait(topic, record.value, key=record.key)
-        await producer.stop()
-
-    async def _producer(self) -> Any:
-        producer = AIOKafkaProducer(
-            bootstrap_servers=self._gate.brokers, acks="all", enable_idempotence=True, request_timeout_ms=60_000
-        )
-        await producer.start()
-        return producer
+    # Faults
 
     async def _cause_faults(self) -> None:
-        """All faults in random order, spread over the time of sending, the last ones after it."""
+        """All faults in random order, spread over the time of sending, the last ones after it. Check-ins are deleted
+        last: an index cannot be filled again with what is gone."""
         plan = self._plan
         faults: list[Callable[[], Coroutine[Any, Any, None]]] = [
             *[self._kill] * plan.kills,
             *[self._freeze] * plan.freezes,
             *[self._restart_broker] * plan.broker_restarts,
-            *[self._restart_redis] * plan.redis_restarts,
+            *[self._restart_redis] * (0 if plan.cluster else plan.redis_restarts),
+            *[self._start_with_wrong_clock] * plan.clocks,
+            *[self._empty_redis] * plan.empties,
         ]
         self._rng.shuffle(faults)
+        faults += [self._delete_unread] * plan.deletions
         pause = plan.documents / plan.rate / max(len(faults), 1)
         for fault in faults:
             await asyncio.sleep(pause * self._rng.uniform(0.2, 1.0))
@@ -203,85 +150,143 @@ class FaultRun:
         self.tally.broker_restarts += 1
 
     async def _restart_redis(self) -> None:
-        await asyncio.to_thread(self._rng.choice((self._redis.stop, self._redis.kill)))
+        [redis] = self._redis
+        await asyncio.to_thread(self._rng.choice((redis.stop, redis.kill)))
         await asyncio.sleep(self._rng.uniform(0, 2))
-        await asyncio.to_thread(self._redis.start)
+        await asyncio.to_thread(redis.start)
         self.tally.redis_restarts += 1
+
+    async def _start_with_wrong_clock(self) -> None:
+        """A worker that the broker takes no record of: it waits and says why, and goes again."""
+        worker = self._start_worker(environment=clock_ahead(CLOCK_SECONDS, self._gate.folder / "clock"))
+        repeating = asyncio.create_task(self._repeat())
+        await self._wait_reason(worker, "broker", "check the clock")
+        repeating.cancel()
+        worker.kill()
+        self.tally.clocks += 1
+
+    async def _repeat(self) -> None:
+        """Send documents again, one after another, as the feed may be at its end."""
+        while True:
+            await self._feed.send(self._rng.choice(self._feed.records))
+            await asyncio.sleep(1 / self._plan.rate)
+
+    async def _empty_redis(self) -> None:
+        """All is lost that the index knew, or a part of it. The feed goes on while nothing is judged; then the one
+        command of the runbook fills the index."""
+        await self._feed.drain(self._gate, self._restart_dead_workers, seconds=ANSWER_SECONDS)
+        passed = await self._passed_documents()
+        redis = self._rng.choice(self._redis)
+        await asyncio.to_thread(redis.kill)
+        shutil.rmtree(redis.folder / "appendonlydir", ignore_errors=True)
+        await asyncio.to_thread(redis.start)
+        await asyncio.to_thread(self._wait_complete)
+        self.tally.empties = self._feed.epoch = self._feed.epoch + 1
+        copied = self._rng.sample(passed, min(COPIES, len(passed)))
+        copies = [InputRecord.of(f"{COPY}{one} {self.tally.empties}", self._texts[one]) for one in copied]
+        sending = asyncio.gather(*(self._feed.send(copy) for copy in copies))
+        self._feed.resume()
+        worker = self._start_worker()
+        await self._wait_reason(worker, "index", "")
+        await asyncio.to_thread(self._fill_index)
+        await sending
+        worker.kill()
+
+    async def _passed_documents(self) -> list[str]:
+        records = await read_topic(self._gate.brokers, self._gate.topics.verdicts, None)
+        verdicts = [json.loads(record.value) for record in records]
+        return sorted({one["document_id"] for one in verdicts if not one["similar"]} & self._texts.keys())
+
+    def _fill_index(self) -> None:
+        command = [sys.executable, "-m", "gate", "index", "rebuild", "--from-topic", "--recover", "--profile", PROFILE]
+        command += ["--kafka", self._gate.brokers, "--index", self._gate.index]
+        for setting in (f"kafka_group={self._gate.group}", f"kafka_topics={self._gate.topics.check_ins[0]}"):
+            command += ["--set", setting]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):  # 1: some of the check-ins are bad events
+            raise RuntimeError(done.stderr[-2000:])
+
+    async def _wait_reason(self, worker: GateProcess, part: str, message: str) -> None:
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while message not in (await asyncio.to_thread(worker.readiness))[1].get(part, "\0"):
+            if worker.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{part}: a worker does not say {message!r}: {worker.log}")
+            self._restart_dead_workers()
+            await asyncio.sleep(0.05)
+
+    async def _delete_unread(self) -> None:
+        """While no worker runs, documents are sent again, and deleted in one partition, with all that it held."""
+        for worker in self._workers:
+            worker.kill()
+        self.tally.kills += len(self._workers)
+        repeated = self._rng.sample(self._feed.records, UNREAD)
+        places = await asyncio.gather(*(self._feed.send(record) for record in repeated))
+        partition, last = max(places, key=lambda place: place[1])
+        place = TopicPartition(self._gate.topics.check_ins[0], partition)
+        admin = AIOKafkaAdminClient(bootstrap_servers=self._gate.brokers)
+        await admin.start()
+        try:
+            await admin.delete_records({place: RecordsToDelete(last)})
+        finally:
+            await admin.close()
+        self.tally.deletions += 1
 
     # Comparing
 
-    async def _compare(self, made: Sequence[Group]) -> None:
+    async def _compare(self) -> None:
         """Wait for the last answer, then count what was lost, repeated or changed."""
-        gate, brokers = self._gate, self._gate.brokers
-        inputs = await read_topic(brokers, gate.topics.check_ins[0], None)
-        wanted = {(record.partition, record.offset): record for record in inputs}
-        deadline = time.monotonic() + ANSWER_SECONDS
+        gate, deadline = self._gate, time.monotonic() + ANSWER_SECONDS
+        [topic] = gate.topics.check_ins
+        self._feed.add_unacknowledged(await read_topic(gate.brokers, topic, None))
+        sent = self._feed.sent
+        starts = await self._first_offsets(topic)
         while True:
-            verdicts = await read_topic(brokers, gate.topics.verdicts, None)
-            letters = await read_topic(brokers, gate.topics.dead_letters, None)
-            answers: dict[tuple[int, int], list[bytes]] = defaultdict(list)
-            for record in verdicts:
-                answers[_position(json.loads(record.value)["origin"])].append(record.value)
-            for record in letters:
-                answers[_position(json.loads(record.value)["origin"])].append(record.value)
-            if answers.keys() >= wanted.keys() or time.monotonic() > deadline:
+            verdicts = await read_topic(gate.brokers, gate.topics.verdicts, None)
+            answers = Answers(verdicts, await read_topic(gate.brokers, gate.topics.dead_letters, None))
+            missing = sent.keys() - answers.by_position.keys()
+            if all(offset < starts[partition] for partition, offset in missing) or time.monotonic() > deadline:
                 break
             self._restart_dead_workers()
             await asyncio.sleep(1)
-        tally = self.tally
-        tally.lost = len(wanted.keys() - answers.keys())
-        tally.repeated = sum(len(values) - 1 for values in answers.values())
-        tally.changed = sum(len(set(values)) > 1 for values in answers.values())
-        tally.bad_events = sum(record.key == b"bad" for record in inputs)
-        tally.check_ins = len(inputs) - tally.bad_events
-        self._compare_with_groups(made, [json.loads(record.value) for record in verdicts])
-        if not tally.is_correct:
-            tally.problems = [*tally.problems, f"the logs of the workers are in {gate.folder}"]
+        reported = [
+            (event["partition"], range(event["first_offset"], event["last_offset"] + 1))
+            for process in gate.processes
+            for event in process.events("records.lost")
+        ]
+        compare(self.tally, self._made, sent, answers, starts=starts, reported=reported)
+        if not self.tally.is_correct:
+            self.tally.problems = [*self.tally.problems, f"the logs of the workers are in {gate.folder}"]
 
-    def _compare_with_groups(self, made: Sequence[Group], verdicts: Sequence[dict[str, Any]]) -> None:
-        first_verdicts: dict[str, dict[str, Any]] = {}
-        for verdict in verdicts:
-            del verdict["origin"]
-            first = first_verdicts.setdefault(verdict["document_id"], verdict)
-            if first != verdict:
-                self.tally.changed += 1
-                self.tally.problems.append(f"{verdict['document_id']}: two different verdicts")
-        for group in made:
-            similar = [
-                first_verdicts.get(document.document_id, {}).get("similar", True) for document in group.documents
-            ]
-            if all(similar):
-                self.tally.none_survived += 1
-                self.tally.problems.append(f"{group.documents[0].document_id}: none of its group survived")
-            if any(not similar[a] and not similar[b] for a, b in group.alike):
-                self.tally.two_survived += 1
-                self.tally.problems.append(f"{group.documents[0].document_id}: two of its group survived")
-
-
-def _position(origin: dict[str, Any]) -> tuple[int, int]:
-    return origin["partition"], origin["offset"]
+    async def _first_offsets(self, topic: str) -> dict[int, int]:
+        async with AIOKafkaConsumer(bootstrap_servers=self._gate.brokers) as consumer:
+            starts = await consumer.beginning_offsets([TopicPartition(topic, n) for n in range(PARTITIONS)])
+            return {partition.partition: offset for partition, offset in starts.items()}
 
 
 def run(plan: FaultPlan, delivery: str, folder: Path) -> FaultTally:
     """One run on servers of its own."""
     with ExitStack() as opened:
-        cluster = opened.enter_context(kafka_cluster(plan.brokers))
-        redis = opened.enter_context(redis_server("--appendonly", "yes", "--appendfsync", "always"))
-        gate = GateOnKafka.create(TopicFactory(cluster.brokers, delivery), folder, redis.url, partitions=PARTITIONS)
+        brokers = opened.enter_context(kafka_cluster(plan.brokers))
+        if plan.cluster:
+            redis = opened.enter_context(redis_cluster(3))
+            url, servers, wait_complete = redis.url, redis.servers, redis.wait_complete
+        else:
+            server = opened.enter_context(redis_server("--appendonly", "yes", "--appendfsync", "always"))
+            url, servers, wait_complete = server.url, [server], server.wait
+        gate = GateOnKafka.create(TopicFactory(brokers.brokers, delivery), folder, url, partitions=PARTITIONS)
         opened.callback(gate.close)
-        return asyncio.run(FaultRun(gate, plan, delivery, cluster.servers, redis).run())
+        return asyncio.run(FaultRun(gate, plan, delivery, brokers.servers, servers, wait_complete).run())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=FaultPlan.documents)
-    parser.add_argument("--rate", type=float, default=FaultPlan.rate, help="events a second")
-    parser.add_argument("--kills", type=int, default=FaultPlan.kills)
-    parser.add_argument("--freezes", type=int, default=FaultPlan.freezes)
-    parser.add_argument("--broker-restarts", type=int, default=FaultPlan.broker_restarts)
-    parser.add_argument("--redis-restarts", type=int, default=FaultPlan.redis_restarts)
-    parser.add_argument("--brokers", type=int, default=FaultPlan.brokers)
-    parser.add_argument("--seed", type=int, default=FaultPlan.seed)
+    for one in fields(FaultPlan):
+        name = f"--{one.name.replace('_', '-')}"
+        if one.name == "cluster":
+            parser.add_argument(name, action="store_true")
+        else:
+            parser.add_argument(name, type=type(one.default), default=one.default)
     parser.add_argument("--delivery", choices=("at_least_once", "exactly_once", "both"), default="both")
     parser.add_argument("--json", action="store_true")
     options = vars(parser.parse_args(arguments))

@@ -134,7 +134,13 @@ class GateOnKafka:
         return cls(topic_factory.brokers, topics, topic_factory.group(), folder, index)
 
     def start(
-        self, *, wait: bool = True, workers: int = 1, options: Sequence[str] = (), **settings: object
+        self,
+        *,
+        wait: bool = True,
+        workers: int = 1,
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        **settings: object,
     ) -> GateProcess:
         """Start another process of the gate. Settings by name, as in `delivery="exactly_once"`."""
         topics = self.topics
@@ -157,9 +163,9 @@ class GateOnKafka:
         command += ["--workers", str(workers), "--http-port", "0", *options]
         for key, value in given.items():
             command += ["--set", f"{key}={value}"] if value is not None else []
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("GATE_")}
         with log.open("ab") as out:
-            process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
+            process = subprocess.Popen(command, stdout=out, stderr=out, env=inherited | dict(environment or {}))
         started = GateProcess(process, log)
         self.processes.append(started)
         if wait:
@@ -218,7 +224,7 @@ class GateOnKafka:
 
     def committed_offsets(self) -> dict[int, int]:
         """The offset of the group in each partition of the check-ins."""
-        return asyncio.run(self._committed_offsets())
+        return asyncio.run(self.fetch_committed())
 
     def wait_committed(self, records: int, *, seconds: float = WAIT_SECONDS) -> None:
         """Wait until the offsets of the group add up to so many records."""
@@ -228,7 +234,7 @@ class GateOnKafka:
                 raise AssertionError(f"committed {committed} of {records} records\n{self.logs()[-4000:]}")
             time.sleep(0.2)
 
-    async def _committed_offsets(self) -> dict[int, int]:
+    async def fetch_committed(self) -> dict[int, int]:
         [topic] = self.topics.check_ins
         consumer = AIOKafkaConsumer(bootstrap_servers=self.brokers, group_id=self.group, enable_auto_commit=False)
         await consumer.start()
