@@ -4,6 +4,9 @@ A batch of a few hundred kilobytes may decompress to gigabytes of zeros. The lib
 fetch limits are, and would again after every restart. Here its decoders are replaced by ones that stop at a limit. Each
 record of a batch beyond it becomes a placeholder that is dead-lettered as too large, and the next batch is read.
 
+A poll returns at most so many records, however large each of them is, and a fetch of a few megabytes may hold hundreds
+that unpack to tens of megabytes each. `poll_limit` bounds what a poll returns in bytes.
+
 The library also gives up on a whole fetch for one record that it cannot parse, such as one with a header whose name is
 not UTF-8. Such a batch is parsed again here, record by record, and only those records are dead-lettered.
 
@@ -16,9 +19,11 @@ it: an error while records are unpacked makes the library drop those of other pa
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -32,7 +37,7 @@ from aiokafka.record import default_records
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c, decode_varint
 
-from gate.stream.records import BAD_HEADER_NAME, DECOMPRESSES_TOO_LARGE, UNREADABLE
+from gate.stream.records import BAD_HEADER_NAME, DECOMPRESSES_TOO_LARGE, UNREADABLE, size_bytes
 
 Decoder = Callable[[Any], bytes]
 
@@ -161,8 +166,27 @@ class FetchedBatches:
         return offset
 
 
+@dataclass(slots=True)
+class _Budget:
+    left: int
+
+
+_poll_budget: ContextVar[_Budget | None] = ContextVar("poll_budget", default=None)
+
+
+@contextmanager
+def poll_limit(max_bytes: int) -> Iterator[None]:
+    """Polls within return records of at most so many bytes together, or one record."""
+    token = _poll_budget.set(_Budget(max_bytes))
+    try:
+        yield
+    finally:
+        _poll_budget.reset(token)
+
+
 class ReleasedResult(fetcher.FetchResult):  # type: ignore[misc]  # the library has no types
-    """A fetch of one partition that frees its records when it is dropped before they were read.
+    """A fetch of one partition that returns no more than the poll may, and frees its records when it is dropped before
+    they were read.
 
     They refer to an iterator that refers to them. As a cycle they would stay until a full garbage collection, of which
     a worker has few, with megabytes of records each.
@@ -171,6 +195,15 @@ class ReleasedResult(fetcher.FetchResult):  # type: ignore[misc]  # the library 
     def __init__(self, *arguments: Any, partition_records: Any, **options: Any) -> None:
         self._released = partition_records
         super().__init__(*arguments, partition_records=partition_records, **options)
+
+    def getall(self, max_records: int | None = None) -> list[Any]:
+        budget = _poll_budget.get() or _Budget(sys.maxsize)
+        records: list[Any] = []
+        most = sys.maxsize if max_records is None else max_records
+        while budget.left > 0 and len(records) < most and (record := self.getone()) is not None:
+            records.append(record)
+            budget.left -= size_bytes(record)
+        return records
 
     def __del__(self) -> None:
         self._released._records_iterator = None

@@ -86,9 +86,10 @@ class TopicReader:
         """Some records of these partitions; none where only transaction markers were left to read."""
         deadline = asyncio.get_running_loop().time() + self._kafka.request_timeout_seconds
         while True:
-            polled: dict[TopicPartition, list[Any]] = await retry_call(
-                self._kafka, lambda: self._consumer.getmany(*partitions, timeout_ms=POLL_MS)
-            )
+            with decompression.poll_limit(self._kafka.fetch_bytes):
+                polled: dict[TopicPartition, list[Any]] = await retry_call(
+                    self._kafka, lambda: self._consumer.getmany(*partitions, timeout_ms=POLL_MS)
+                )
             has_advanced = False
             for partition in partitions:
                 has_advanced |= self._advance(partition, await self._position(partition))

@@ -288,9 +288,10 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
 
     async def _poll_or_recover(self, seconds: float, *partitions: TopicPartition) -> PolledRecords:
         try:
-            polled: PolledRecords = await self._consumer.getmany(
-                *partitions, timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
-            )
+            with decompression.poll_limit(self._settings.batch_bytes):
+                polled: PolledRecords = await self._consumer.getmany(
+                    *partitions, timeout_ms=int(seconds * 1000), max_records=self._limits.batch_documents
+                )
         except NO_POSITION as exc:
             await self.positions.recover(exc)
             return {}

@@ -215,3 +215,38 @@ def test_gzip_members_are_unpacked_up_to_the_limit_over_all_of_them() -> None:
     assert gzip_decode(members) == b"one " + b"two" * 5000
     with pytest.raises(DecompressionFailed):
         gzip_decode(gzip.compress(bytes(LIMIT)) + gzip.compress(b"x"))
+
+
+class Assignment:
+    """What a result of a fetch asks about its partition."""
+
+    active = True
+    paused = False
+
+    def __init__(self, position: int = 0) -> None:
+        self.position = position
+
+    def state_value(self, partition: TopicPartition) -> Assignment:
+        return self
+
+    def consumed_to(self, position: int) -> None:
+        self.position = position
+
+
+def fetched(*values: bytes) -> Any:
+    decompression.install_limit(LIMIT)
+    partition = TopicPartition("t", 0)
+    made = fetcher.PartitionRecords(partition, FetchedBatches(batch("zstd", 0, *values)), None, 0, None, None, True, 1)
+    return fetcher.FetchResult(partition, assignment=Assignment(), partition_records=made, backoff=0)
+
+
+def test_a_poll_returns_no_more_bytes_than_it_may_and_at_least_one_record() -> None:
+    result, other = fetched(*[bytes(1000)] * 5), fetched(bytes(5000))
+    with decompression.poll_limit(2500):
+        assert len(result.getall(256)) == 3
+        assert other.getall(256) == []  # of another partition, in the same poll
+    with decompression.poll_limit(2500):
+        assert len(result.getall(256)) == 2
+        assert not result.has_more()
+        assert len(other.getall(256)) == 1
+    assert [len(fetched(*[bytes(1000)] * 5).getall(most)) for most in (2, None)] == [2, 5]  # without a limit

@@ -93,6 +93,22 @@ def test_partitions_and_topics_are_merged_by_timestamp_each_partition_in_its_own
         assert [len(batch) for batch in batches] == [1, 1, 1, 1]
 
 
+def test_keys_and_headers_count_for_the_size_of_a_batch_that_is_read(
+    settings: KafkaSettings, topic_factory: TopicFactory
+) -> None:
+    topic = topic_factory.create()
+
+    async def send_large() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=settings.brokers) as producer:
+            for key, headers in ((b"k" * 600, []), (b"", [("h", b"x" * 600)]), (b"", [])):
+                await producer.send_and_wait(topic, b"{}", key=key, headers=headers)
+
+    with asyncio.Runner() as runner:
+        runner.run(send_large())
+    with read_by_timestamp(settings, [topic], max_records=100, max_bytes=1000) as (_, batches):
+        assert [len(batch) for batch in batches] == [1, 2]
+
+
 async def test_a_partition_that_needs_several_polls_is_merged_by_timestamp_too(
     settings: KafkaSettings, topic_factory: TopicFactory
 ) -> None:
