@@ -448,6 +448,16 @@ static inline u64 plain_token(const u8 *p, i64 size, const u8 *end)
     return fmix(h ^ last_chunk(p, size, end));
 }
 
+/* The same of 1 .. 16 bytes, without a branch: most words have about eight, and a guess would often be wrong. Sixteen
+ * bytes can be read from p on. */
+static inline u64 short_token(const u8 *p, i64 size)
+{
+    i64 rest = size > 8 ? size - 8 : 0;
+    u64 first = fmix(chunk(p, size - rest));
+    u64 both = fmix(first ^ (load8(p + 8) & ~0ull >> ((64 - 8 * rest) & 63)));
+    return rest ? both : first;
+}
+
 static u64 keyed_token(const u8 *p, i64 size, const u8 *end, const Key *key)
 {
     u64 value = 0;
@@ -546,11 +556,12 @@ static inline void put_token(Tokenizing *t, i64 begin, i64 end)
         t->tokens[t->count++] = hash_token(t->bytes + begin, end - begin, t->end, t->key);
         return;
     }
-    u8 word[4 * LONGEST_WORD + 8];
+    u8 word[4 * LONGEST_WORD + 16];
     i64 size = 0;
     for (i64 i = begin; i < end; i++) size += put_utf8(word + size, t->points[i]);
-    memset(word + size, 0, 8);
-    t->tokens[t->count++] = hash_token(word, size, word + sizeof word, t->key);
+    memset(word + size, 0, 16);
+    t->tokens[t->count++] =
+        !t->key && size <= 16 ? short_token(word, size) : hash_token(word, size, word + sizeof word, t->key);
 }
 
 static inline void put_word(Tokenizing *t, i64 begin, i64 end)
@@ -611,10 +622,7 @@ static void plain_ascii_tokens(Tokenizing *t, i64 begin, i64 end)
             const u8 *p = bytes + open;
             i64 size = at + __builtin_ctzll(ends) - open;
             if (size <= 16 && p <= safe) {
-                i64 rest = size > 8 ? size - 8 : 0;
-                u64 short_hash = fmix(chunk(p, size - rest));
-                u64 long_hash = fmix(short_hash ^ (load8(p + 8) & ~0ull >> ((64 - 8 * rest) & 63)));
-                *out++ = rest ? long_hash : short_hash;
+                *out++ = short_token(p, size);
             } else {
                 for (; size > LONGEST_WORD; p += LONGEST_WORD, size -= LONGEST_WORD)
                     *out++ = plain_token(p, LONGEST_WORD, t->end);
@@ -825,6 +833,7 @@ typedef struct { u64 hash; u32 place; } Placed;
 
 typedef struct {
     u32 *cells;    /* a power of two, at least twice the features */
+    i64 size;      /* how many there are */
     u32 *left;     /* places of features that another one displaced */
     u32 *distinct; /* places of the features, one of each */
     u32 *times;    /* how often a feature occurs besides, at the place that stands for it */
@@ -835,12 +844,13 @@ static i64 scratch_of(const i64 *starts, i64 count, Scratch *s)
     i64 most = 0;
     for (i64 d = 0; d < count; d++) most = starts[d + 1] - starts[d] > most ? starts[d + 1] - starts[d] : most;
     int bits = 6;
-    while ((1ll << bits) < 2 * most) bits++;
+    while ((1ll << bits) < (most < 4096 ? 4 : 2) * most) bits++; /* more cells make fewer rounds, while they fit a cache */
     memset(s, 0, sizeof *s);
     if (most > INT32_MAX / 2) return NO_MEMORY;
     u32 *block = malloc(((1ull << bits) + 3 * (u64)most + 1) * sizeof *block);
     if (!block) return NO_MEMORY;
     s->cells = block;
+    s->size = 1ll << bits;
     s->left = block + (1ull << bits);
     s->distinct = s->left + most;
     s->times = s->distinct + most;
@@ -863,7 +873,7 @@ static i64 find_distinct(const u64 *h, i64 n, Scratch *s, int counted)
     i64 found = 0, left = 0;
     u64 mix = 1;
     int shift = 64 - 6;
-    while ((1ll << (64 - shift)) < 2 * n) shift--;
+    while ((1ll << (64 - shift)) < 4 * n && (1ll << (64 - shift)) < s->size) shift--;
     if (counted) memset(s->times, 0, (size_t)n * sizeof *s->times);
     for (i64 i = 0; i < n; i++) s->cells[h[i] >> shift] = (u32)i;
     for (i64 i = 0; i < n; i++) {
