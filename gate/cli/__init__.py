@@ -19,7 +19,7 @@ COMMANDS = {
     "serve": ("gate.cli.commands.service", "Serve the gate over HTTP."),
     "token": ("gate.cli.commands.service", "Make a token for the HTTP service."),
     "replay": ("gate.cli.commands.events", "Send an archive through the gate."),
-    "check": ("gate.cli.commands.documents", "Check text files in, and show the verdict on each."),
+    "check": ("gate.cli.commands.documents", "Check files in, and show the verdict on each."),
     "dedupe": ("gate.cli.commands.dedupe", "Write a corpus without its near-duplicates."),
     "compare": ("gate.cli.commands.documents", "Compare two text files: how alike they are, and where."),
     "similar": ("gate.cli.commands.documents", "Find what in the index is like a document, or like a file."),

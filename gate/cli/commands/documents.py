@@ -44,7 +44,7 @@ from gate.cli.common import common
 @verbose
 @common()
 def check(**arguments: Any) -> None:
-    """Check text files in, one after another, and show the verdict on each.
+    """Check files in, one after another, and show the verdict on each.
 
     \b
       gate check notes/
@@ -54,10 +54,11 @@ def check(**arguments: Any) -> None:
       gate check new/ --index notes.sqlite --dry-run
       gate check notes/ --index notes.sqlite --sync
 
-    Every file is a document. Its id is its path relative to the folder, or the path as given where files or several
-    folders are named. The files are compared with each other and, with --index, with everything that was checked in
-    before; a file whose content has changed since is a revision of itself. Files that cannot be read are skipped and
-    summarised by reason; with --strict the exit code is then 1. Hidden files are left out, and counted.
+    Every file is a document, and so is everything in an archive. Its id is its path relative to the folder, or the path
+    as given where files or several folders are named. The files are compared with each other and, with --index, with
+    everything that was checked in before; a file whose content has changed since is a revision of itself. Files that
+    cannot be read are skipped and summarised by reason; with --strict the exit code is then 1. Hidden files are left
+    out, and counted.
 
     A match that is a file which is gone from disk is marked as gone. With --sync such documents of the folders that are
     checked are shown and deleted first, so that what was refused because of them is judged anew; those of other folders

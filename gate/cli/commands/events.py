@@ -124,7 +124,7 @@ def run(**arguments: Any) -> None:
 @verbose
 @common()
 def replay(**arguments: Any) -> None:
-    """Send an archive through the gate: folders and files of text, JSON Lines, compressed or not, standard input.
+    """Send an archive through the gate: folders, files and archives of any format, compressed or not, standard input.
 
     \b
       gate replay archive/ --kafka localhost:9092
@@ -135,11 +135,12 @@ def replay(**arguments: Any) -> None:
       gate replay archive/ --index notes.sqlite --html report.html --csv results.csv
       gate replay archive/ --dry-run
 
-    A file of text (UTF-8, or UTF-16 with a byte order mark) is a document. Its id is its path relative to the folder,
-    or the path as given where several sources are named. In .jsonl and .ndjson files each line is an event, as `gate
-    run` takes them. Files may be compressed by gzip, bzip2, xz or zstd. The time of a document is its own
-    `checked_in_at`, or that of its file. The oldest file comes first; a file of events is as old as its first event.
-    Hidden files are left out; a symbolic link, and any further hard link of a file, is no document. Both are counted.
+    A file is a document: a text, a page, a mail, PDF, Word and the like. Its id is its path relative to the folder, or
+    the path as given where several sources are named. In JSON Lines each line is an event, as `gate run` takes them; in
+    CSV and Parquet each row is a document, in WARC each record, in mbox each mail, in tar and ZIP each file. Any of
+    them may be compressed by gzip, bzip2, xz or zstd. The time of a document is its own, or that of its file. The
+    oldest file comes first; a file of events is as old as its first event. Hidden files are left out; a symbolic link,
+    and any further hard link of a file, is no document. Both are counted.
 
     A replay may be stopped at any time, by force too: with --resume and the same sources it continues behind the last
     document that is known to be safe. Some may be sent twice then, which get the same verdict twice. Files and lines
