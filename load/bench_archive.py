@@ -7,7 +7,8 @@ Deduplication: one file of JSON Lines with 30 % planted copies, in, and a file o
 a process of its own, whose CPU and largest memory are those that the system says, start and imports included; rounds
 are interleaved. The bare gate decodes the lines and calls `check_in`, and writes nothing. The peers are asked for a
 resemblance of .7, ours decides at .65. Speed without recall says nothing: the share of planted copies that were left
-out stands beside it, by band of their exact Jaccard, and the share of originals that were left out.
+out, or survived in the place of their original, stands beside it, by band of their exact Jaccard, and the share of
+originals of which nothing survived.
 
 text-dedup wants other releases of some packages than we do, so it runs with a Python of its own that is named.
 """
@@ -214,6 +215,17 @@ def survivors_of(name: str, out: Path, python: str | None) -> set[str]:
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
+def quality_of(documents: Sequence[PlantedDocument], kept: set[str]) -> dict[str, Any]:
+    """A copy is found if it did not survive beside its original, whichever of a family does. A base document is lost if
+    neither it nor any copy of it survived."""
+    left_out = [document.document_id not in kept for document in documents]
+    row = quality(documents, [gone or left_out[d.original or 0] for d, gone in zip(documents, left_out)])
+    bases = {document.number for document in documents if document.kind is Kind.BASE}
+    alive = {d.number if d.original is None else d.original for d, gone in zip(documents, left_out) if not gone}
+    del row["bases flagged %"]
+    return {**row, "bases lost %": round(100 * len(bases - alive) / len(bases), 2)}
+
+
 def dedupe_rows(
     documents: Sequence[PlantedDocument], rounds: int, text_dedup: str | None, *, only: Sequence[str] = ()
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -229,7 +241,7 @@ def dedupe_rows(
                 spent[name].append(run_measured(chosen[name]))
                 if name != BARE and name not in found:
                     kept = survivors_of(name, out, text_dedup)
-                    found[name] = quality(documents, [document.document_id not in kept for document in documents])
+                    found[name] = quality_of(documents, kept)
     rows = [
         {
             "contender": name,

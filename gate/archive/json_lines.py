@@ -9,15 +9,16 @@ from typing import BinaryIO
 import msgspec
 from msgspec import structs
 
-from gate.archive.parts import ArchivedEvent, OpenFile, ReadResult, SourceOptions
+from gate.archive.parts import ArchivedEvent, OpenFile, ReadResult, SourceOptions, with_fields
 from gate.errors import BadDocument, Unavailable
 from gate.stream import jsonl
 from gate.stream.content import attach_content
 from gate.stream.field_names import ID_FIELD, TEXT_FIELD, explain_missing_fields
-from gate.wire import CheckInEvent, Event, Origin, RejectedMessage, decode_event, max_event_bytes
+from gate.wire import CheckInEvent, DeleteEvent, Event, Origin, RejectedMessage, decode_event, max_event_bytes
 
 SUFFIXES = (".jsonl", ".ndjson")
 _MAX_DATED_BYTES = 1 << 24  # of the first event, whose date is read to order the files; a longer one counts as undated
+_UNDECODED = DeleteEvent(document_id="?", type="delete")  # stands for the event where only the record is wanted
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -56,6 +57,9 @@ def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
         if line.number <= opened.after_line:
             continue
         origin = Origin(file=opened.name, line=line.number)
+        if options.records_only:
+            yield ArchivedEvent(event=_UNDECODED, origin=origin, record=line.raw)
+            continue
         if line.raw is None:
             yield jsonl.reject_overlong(line, origin, max_bytes=longest)
             continue
@@ -66,7 +70,7 @@ def _read_lines(opened: OpenFile) -> Iterator[ReadResult]:
             except BadDocument as exc:
                 if exc.code != "missing_field" or not options.number_records or options.field_names.document_id:
                     raise
-                raw = _with_fields(raw, {ID_FIELD: f"{opened.document_id}:{line.number}"})
+                raw = with_fields(raw, {ID_FIELD: f"{opened.document_id}:{line.number}"})
                 event = decode_event(raw, origin=origin, limits=options.limits)
             yield _complete(event, raw, origin, opened, record=line.raw)
         except BadDocument as exc:
@@ -92,15 +96,7 @@ def _complete(event: Event, raw: bytes, origin: Origin, opened: OpenFile, *, rec
         added["source"] = options.source
     if added:
         event = structs.replace(event, **added)
-        raw = _with_fields(raw, added)
-    return ArchivedEvent(event=event, origin=origin, raw=raw, record=kept)
-
-
-def _with_fields(raw: bytes, added: dict[str, object]) -> bytes:
-    """Add fields to a message. New ones are appended to the bytes, which saves decoding a long text."""
-    if any(f'"{name}"'.encode() in raw for name in added):
-        return msgspec.json.encode({**msgspec.json.decode(raw, type=dict[str, msgspec.Raw]), **added})
-    return raw.rstrip()[:-1] + b"," + msgspec.json.encode(added)[1:]
+    return ArchivedEvent(event=event, origin=origin, raw=raw, added=added or None, record=kept)
 
 
 class _Dated(msgspec.Struct):

@@ -39,6 +39,7 @@ class SourceOptions:
     dates_from_files: bool = True  # of documents that have no date: that of their file
     number_records: bool = False  # JSON Lines without an id get the number of their line as one, as rows of tables do
     keep_records: bool = False  # with each event, the record that it was made of
+    records_only: bool = False  # of JSON Lines: they are not decoded, nor checked; each line has an event that is none
     processes: int | None = None  # that extract texts; None: one for each core
 
 
@@ -67,13 +68,16 @@ class ArchivedEvent:
     event: Event
     origin: Origin
     raw: bytes | None = field(default=None, repr=False)
+    added: Mapping[str, object] | None = field(default=None, repr=False)  # fields that `raw` has yet to get
     record: bytes | Mapping[str, object] | None = field(default=None, repr=False)  # as it was, with `keep_records`
     problem: BadDocument | None = None  # why there is no text, in words
 
     @property
     def message(self) -> bytes:
         """The message as it is sent to a topic."""
-        return self.raw if self.raw is not None else encode(self.event)
+        if self.raw is None:
+            return encode(self.event)
+        return with_fields(self.raw, self.added) if self.added else self.raw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,13 @@ def valid_id(name: str) -> str:
         return msgspec.convert(name, DocumentId)
     except msgspec.ValidationError:
         raise BadDocument("bad_field", "its path has more than 1,024 characters, too many for an id") from None
+
+
+def with_fields(raw: bytes, added: Mapping[str, object]) -> bytes:
+    """Add fields to a message. New ones are appended to the bytes, which saves decoding a long text."""
+    if any(f'"{name}"'.encode() in raw for name in added):
+        return msgspec.json.encode({**msgspec.json.decode(raw, type=dict[str, msgspec.Raw]), **added})
+    return raw.rstrip()[:-1] + b"," + msgspec.json.encode(added)[1:]
 
 
 def printable_name(name: str) -> str:

@@ -72,7 +72,7 @@ def write_results(
 
 def _write_records(state: DedupeState, path: Path, source: Source, *, is_shown: bool) -> None:
     """Read the sources again, and write the survivors with all that their records have."""
-    options = replace(source.options, keep_records=True)
+    options = replace(source.options, keep_records=True, records_only=True)
     with Source((), options) as again, open_records(path) as records, progress(quiet=not is_shown) as bar:
         again.files = source.files
         numbers = _Upcoming(state.survivors())

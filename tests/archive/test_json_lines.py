@@ -117,3 +117,15 @@ def test_standard_input_is_read_as_json_lines_compressed_or_not(monkeypatch: pyt
         assert isinstance(one, ArchivedEvent)
         assert isinstance(one.event, CheckInEvent)
         assert (one.event.text, one.event.checked_in_at, str(one.origin)) == (suffix, None, "-:1")
+
+
+def test_records_alone_are_given_as_they_are_without_a_look_into_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"x":  1}\nno json\n')
+    results = read(path, keep_records=True, records_only=True)
+    assert [one.record for one in results if isinstance(one, ArchivedEvent)] == [b'{"x":  1}', b"no json"]
+
+
+def test_records_without_an_id_are_numbered_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n{"document_id": "b", "text": "b"}\n')
+    assert documents(path, number_records=True) == {f"{path}:1": "a", "b": "b"}
+    assert [code for code, _ in rejections(path)] == ["missing_field"]

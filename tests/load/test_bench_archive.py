@@ -6,8 +6,18 @@ import sys
 from pathlib import Path
 
 from gate.archive.formats import NAMES
-from load.bench_archive import BARE, OURS, commands, dedupe_rows, in_each_format, read_all, run_measured, work
-from load.corpus import Recipe, SyntheticCorpus
+from load.bench_archive import (
+    BARE,
+    OURS,
+    commands,
+    dedupe_rows,
+    in_each_format,
+    quality_of,
+    read_all,
+    run_measured,
+    work,
+)
+from load.corpus import Kind, PlantedDocument, Recipe, SyntheticCorpus
 
 DOCUMENTS = list(SyntheticCorpus(1, 20, Recipe(words=60)))
 
@@ -34,3 +44,14 @@ def test_deduplication_is_measured_beside_the_bare_gate(tmp_path: Path) -> None:
     rows, ratios = dedupe_rows(DOCUMENTS, 1, None, only=(OURS, BARE))
     assert [row["contender"] for row in rows] == [OURS, BARE]
     assert [row["what"] for row in ratios] == [f"{OURS}: times as fast as {BARE}"]
+
+
+def test_whichever_of_a_family_survives_the_copy_is_found_and_the_base_is_not_lost() -> None:
+    documents = [
+        PlantedDocument(number=0, text="a", kind=Kind.BASE, original=None, jaccard=0.0),
+        PlantedDocument(number=1, text="b", kind=Kind.COPY, original=0, jaccard=0.95),
+        PlantedDocument(number=2, text="c", kind=Kind.BASE, original=None, jaccard=0.0),
+    ]
+    for kept, recall, lost in (({"0", "2"}, 100, 0), ({"1", "2"}, 100, 0), ({"0", "1", "2"}, 0, 0), ({"2"}, 100, 50)):
+        row = quality_of(documents, kept)
+        assert (row["recall J >= .9"], row["bases lost %"]) == (recall, lost)
