@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +28,9 @@ class CatalogueRow(msgspec.Struct, frozen=True, gc=False):
     group: str
     title: str | None = None
     relation: Relation | None = None
+
+
+InThread = Callable[[Callable[[], list[CatalogueRow]]], Awaitable[list[CatalogueRow]]]
 
 
 class CatalogueSearch(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +79,7 @@ class Catalogue:
         self._rows: dict[str, CatalogueRow] = {}
         self._families: dict[str, dict[str, None]] = {}  # the others of a family, by the id of its first
         self._ordered: list[CatalogueRow] | None = None
+        self._changes = 0
         self.is_full = False
 
     def __len__(self) -> int:
@@ -94,7 +99,7 @@ class Catalogue:
         self._rows[row.document_id] = row
         if row.group != row.document_id:
             self._families.setdefault(row.group, {})[row.document_id] = None
-        self._ordered = None
+        self._changed()
 
     def add_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
@@ -107,7 +112,11 @@ class Catalogue:
             self._leave_family(row)
         for other in self._families.pop(document_id, ()):
             self._rows[other] = msgspec.structs.replace(self._rows[other], group=other)
+        self._changed()
+
+    def _changed(self) -> None:
         self._ordered = None
+        self._changes += 1
 
     def _leave_family(self, row: CatalogueRow) -> None:
         if (others := self._families.get(row.group)) is not None:
@@ -118,8 +127,18 @@ class Catalogue:
     def ordered(self) -> list[CatalogueRow]:
         """All rows by their ids; not to be changed."""
         if self._ordered is None:
-            self._ordered = sorted(self._rows.values(), key=_id_of)
+            self._ordered = in_order(self._rows.values())
         return self._ordered
+
+    async def ordered_by(self, run: InThread) -> list[CatalogueRow]:
+        """The same, sorted by `run` in a thread: of many rows that takes a while."""
+        if self._ordered is not None:
+            return self._ordered
+        rows, changes = [*self._rows.values()], self._changes
+        ordered = await run(partial(in_order, rows))
+        if changes == self._changes:
+            self._ordered = ordered
+        return ordered
 
     def family(self, group: str) -> list[str]:
         """The ids of the other members of a family, in the order in which they came."""
@@ -132,6 +151,10 @@ class Catalogue:
     def title(self, document_id: str) -> str | None:
         row = self._rows.get(document_id)
         return row.title if row else None
+
+
+def in_order(rows: Iterable[CatalogueRow]) -> list[CatalogueRow]:
+    return sorted(rows, key=_id_of)
 
 
 def _id_of(row: CatalogueRow) -> str:

@@ -52,7 +52,8 @@ class CatalogueViews:
         query: DocumentsQuery = call.query
         live = self._parts.catalogue
         catalogue = await live.read()
-        found = await self._parts.in_thread(partial(_search(query).select, catalogue.ordered()))
+        ordered = await catalogue.ordered_by(self._parts.in_thread)
+        found = await self._parts.in_thread(partial(_search(query).select, ordered))
         after = None if query.after is UNSET else query.after
         first = 0 if after is None else next((i for i, row in enumerate(found) if row.document_id > after), len(found))
         page = found[first : first + query.limit]
@@ -81,6 +82,8 @@ class CatalogueViews:
         others = catalogue.family(stored.group)
         ids = list(dict.fromkeys([stored.group, asked, *others]))[:MAX_MEMBERS]
         known = [one for one in await self._stored(ids) if one is not None and one.group == stored.group]
+        if not known:  # deleted meanwhile
+            raise UnknownDocument(asked)
         known.sort(key=lambda one: (one.document_id != stored.group, _checked_in_at(one), one.document_id))
         page = known[query.offset : query.offset + query.limit]
         verdicts = await self._parts.gate().explain([one.document_id for one in page])
@@ -95,7 +98,7 @@ class CatalogueViews:
         query: PairsQuery = call.query
         threshold = None if query.threshold is UNSET else query.threshold
         catalogue = await self._parts.catalogue.read()
-        rows = catalogue.ordered()
+        rows = await catalogue.ordered_by(self._parts.in_thread)
         step = max(1, len(rows) // query.sample)
         sample = [row.document_id for row in rows[::step]][: query.sample]
         found: dict[tuple[str, str], Match] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from gate.http.catalogue import Catalogue, CatalogueRow, CatalogueSearch, FamilyCount
@@ -63,3 +65,16 @@ def test_a_full_catalogue_takes_no_other_document_and_says_so() -> None:
     assert (was_full, rows.is_full) == (False, True)
     assert "inbox/8" not in rows
     assert len(rows) == 2
+
+
+async def test_rows_that_come_while_others_are_sorted_are_in_the_next_list() -> None:
+    rows = catalogue(REPORT, COPY)
+
+    async def sort_while_one_comes(work: Callable[[], list[CatalogueRow]]) -> list[CatalogueRow]:
+        rows.add(LETTER)
+        return work()
+
+    first = await rows.ordered_by(sort_while_one_comes)
+    assert [row.document_id for row in first] == ["inbox/7", "reports/2025"]
+    assert [row.document_id for row in rows.ordered()] == ["inbox/7", "inbox/8", "reports/2025"]
+    assert await rows.ordered_by(sort_while_one_comes) is rows.ordered()
