@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -100,8 +102,9 @@ FIRST_PANE = "(document.querySelector('.pane'))"
 
 async def until(page: Page, condition: str) -> None:
     """Ask until it is so. What waits within the page would evaluate a text there, which its policy forbids."""
-    while not await page.evaluate(condition):
-        pass
+    async with asyncio.timeout(30):
+        while not await page.evaluate(condition):
+            pass
 
 
 async def test_buttons_go_from_difference_to_difference(site: Site) -> None:
