@@ -26,7 +26,7 @@ from gate.index.redis.url import RedisSettings
 from gate.index.scan import ScannableStore
 from gate.index.tools.audit import audit
 from gate.model import CheckIn, Relation
-from tests.support.servers import RedisServer, redis_cluster, redis_server
+from tests.support.servers import RedisCluster, RedisServer, redis_server
 
 pytestmark = pytest.mark.redis
 
@@ -219,7 +219,9 @@ def test_crowded_buckets_are_promoted_with_what_overflowed(server: RedisServer, 
         assert live.preview([CheckIn(document_id="new", text=text(1))])[0].similar
 
 
-def test_a_generation_of_a_cluster_is_promoted_and_another_one_dropped(name: str) -> None:
+def test_a_generation_of_a_cluster_is_promoted_and_another_one_dropped(
+    shared_redis_cluster: RedisCluster, name: str
+) -> None:
     """Keys keep their hash tags, and so their slots, when they are renamed."""
     profile = msgspec.structs.replace(BUILT_IN["standard"], name=name)
 
@@ -230,9 +232,10 @@ def test_a_generation_of_a_cluster_is_promoted_and_another_one_dropped(name: str
         await promote(store, live.method, "old")
         return await drop(client, prefix, "other")
 
-    with redis_cluster() as cluster, Gate(profile, index=cluster.url) as live:
+    url = shared_redis_cluster.url
+    with Gate(profile, index=url) as live:
         for generation, seed in (("old", 1), ("other", 2)):
-            with Gate(profile, index=cluster.url, redis=RedisSettings(generation=generation)) as aside:
+            with Gate(profile, index=url, redis=RedisSettings(generation=generation)) as aside:
                 aside.check_in([document(f"{generation}{n}", 10 * seed + n) for n in range(8)])
         assert live.with_store(run) > 0
         found = live.check_in([document(f"copy{n}", n, edited=1) for n in (*range(10, 18), *range(20, 28))])
