@@ -18,7 +18,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_matches: Positive = 10  # matches named in a verdict, best first
     max_candidates: Positive = 256  # candidates verified of one document
     max_bucket: Positive = 4096  # postings read of one bucket: a template that most documents share fills it
-    max_scanned: Positive = 10_000_000  # fingerprints of one look-up, where it has to scan: a minute and more in Redis
+    max_scanned: Positive = 10_000_000  # fingerprints of one look-up that has to scan; also those held to list pairs
     batch_documents: Positive = 256  # the kernels gain little beyond, and latency grows
     batch_chars: Positive = 2_000_000  # bounds the memory of a batch; a longer document is a batch of its own
     # Of the details of a document, which verdicts and the index repeat. The highest together fit a field of an index.

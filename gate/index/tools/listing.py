@@ -14,7 +14,7 @@ from gate.index.tools.stored_documents import StoredDocument, with_records
 from gate.model import Relation
 
 SLICE = 512  # documents that are read at once
-MAX_READ = 20_000  # documents of one page: a tenth of a second of the store
+MAX_READ = 20_000  # documents of one page, so that a filter that fits nothing does not hold up the index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
