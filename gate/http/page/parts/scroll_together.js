@@ -22,10 +22,9 @@ export function scrollTogether(panes, passages, signal) {
     pane.addEventListener(
       "scroll",
       () => {
-        if (moved.get(pane) !== undefined && Math.abs(moved.get(pane) - pane.scrollTop) < 2) {
-          moved.delete(pane);
-          return;
-        }
+        const expected = moved.get(pane);
+        moved.delete(pane); // also where somebody scrolled it before it got there
+        if (expected !== undefined && Math.abs(expected - pane.scrollTop) < 2) return;
         if (anchors === null) measure();
         const other = panes[1 - side];
         const target = Math.max(0, Math.min(other.scrollHeight - other.clientHeight, follow(pane, other, side)));
