@@ -30,6 +30,7 @@ class Relation(StrEnum):
     TOO_SHORT = "too_short"  # too few features for anything but exact comparison
     EMPTY = "empty"
     UNREADABLE = "unreadable"  # a file without text, and no file with the same bytes is known
+    UNDECIDED = "undecided"  # a limit ended the search for it, and limits.on_capped holds it up
 
 
 class Degraded(StrEnum):

@@ -39,11 +39,18 @@ RELATIONS: dict[Relation, tuple[str, str]] = {  # the document ..., and whether 
     Relation.TOO_SHORT: ("has too few features for anything but an exact comparison", "yes"),
     Relation.EMPTY: ("has no text", "yes"),
     Relation.UNREADABLE: ("is a file from which no text could be read; files with the same bytes are `exact`", "yes"),
+    Relation.UNDECIDED: (
+        "is like nothing that was found before a limit ended the search, and `limits.on_capped` holds it up. It is not "
+        "in the index. `similar` is true under `refuse`; under `quarantine` it is false, as nothing alike was found",
+        "no",
+    ),
 }
 
 DEGRADED: dict[Degraded, str] = {
-    Degraded.BUCKET_CAPPED: "a bucket holds more postings than `limits.max_bucket`; the rest of it was not read",
-    Degraded.CANDIDATES_CAPPED: "more candidates than `limits.max_candidates`; those met in most buckets were compared",
+    Degraded.BUCKET_CAPPED: "a bucket was not read whole: it has more postings than `limits.max_bucket`, or all "
+    "buckets of the document together have more than `limits.max_postings`",
+    Degraded.CANDIDATES_CAPPED: "more candidates than `limits.max_candidates`; those met in most buckets and the "
+    "oldest were compared",
     Degraded.MATCHES_CAPPED: "more matches than `limits.max_matches`; the best are named",
     Degraded.FEATURES_CAPPED: "the document has more features than are signed or kept; only some of them count",
     Degraded.DETAILS_CUT: "the title, source, URI or metadata is longer than is kept, and was cut; no match is missed",

@@ -43,6 +43,7 @@ STYLES: dict[Relation, str] = {
     Relation.TOO_SHORT: "dim",
     Relation.EMPTY: "dim",
     Relation.UNREADABLE: "dim",
+    Relation.UNDECIDED: "magenta",
 }
 
 

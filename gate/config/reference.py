@@ -92,6 +92,8 @@ DESCRIPTIONS: dict[str, str] = {
     "limits.max_candidates": "How many candidates are compared with one document.",
     "limits.max_bucket": "How many postings of one bucket are read.",
     "limits.max_scanned": "How many fingerprints a look-up scans where it allows more bits to differ than buckets do.",
+    "limits.max_postings": "How many postings are read for one document, of all its buckets.",
+    "limits.on_capped": "A document of which a limit ended the search may pass, is refused, or is quarantined.",
     "limits.batch_documents": "The largest number of documents in a batch.",
     "limits.batch_chars": "The largest number of characters in a batch.",
     "limits.max_title_chars": "How many characters of a title are kept and repeated.",

@@ -19,6 +19,7 @@ MEANINGS: dict[Relation, str] = {
     Relation.TOO_SHORT: "it has too few words for anything but an exact comparison, and no equal was known",
     Relation.EMPTY: "it has no text, so there is nothing to compare",
     Relation.UNREADABLE: "no text could be read from it, and no file with the same bytes was known",
+    Relation.UNDECIDED: "a limit ended the search before anything alike was found (limits.on_capped)",
 }
 _SAME_BYTES = "a file with the same bytes was known"
 
@@ -44,7 +45,7 @@ LENGTHS: dict[LengthFilter, str] = {
 }
 
 LIMITS_HIT: dict[Degraded, str] = {
-    Degraded.BUCKET_CAPPED: "a crowded bucket was not read to its end (limits.max_bucket)",
+    Degraded.BUCKET_CAPPED: "a crowded bucket was not read to its end (limits.max_bucket, limits.max_postings)",
     Degraded.CANDIDATES_CAPPED: "not every candidate was compared (limits.max_candidates)",
     Degraded.MATCHES_CAPPED: "there are more matches than are named (limits.max_matches)",
     Degraded.FEATURES_CAPPED: "the document was signed by its first part only (limits.max_features)",

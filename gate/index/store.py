@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from gate.core.profile import Decisions
 from gate.errors import ConfigError, Stale, Unavailable
+from gate.index.reading import ReadLimit, ranges
 
 Keys = NDArray[np.uint64]
 T = TypeVar("T")
@@ -150,7 +151,7 @@ class Postings:
     entries: Keys
     tags: Keys
     mark: int  # pass it as `since` to read only what came after; opaque, not to be compared
-    capped: NDArray[np.bool_]  # the bucket was longer than the limit
+    capped: NDArray[np.bool_]  # the bucket was not read whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,17 @@ class ProbeMatches:
     tags: Keys
     mark: int
     capped: NDArray[np.bool_]
+    cut: NDArray[np.bool_]  # more postings of the bucket match than the limit lets through
+
+    def within(self, limit: ReadLimit) -> ProbeMatches:
+        """Those within the limit, where a backend compared some of the tables by themselves."""
+        numbers = np.bincount(self.probes, minlength=len(self.cut))
+        shares = limit.of_matches(numbers)
+        if shares is numbers:
+            return self
+        places = ranges(np.cumsum(numbers) - numbers, shares)
+        cut = self.cut | (shares < numbers)
+        return ProbeMatches(self.probes[places], self.entries[places], self.tags[places], self.mark, self.capped, cut)
 
 
 @runtime_checkable
@@ -169,7 +181,15 @@ class ProbingStore(Protocol):
     """A store that compares tags itself, where that saves fetching every posting of a bucket."""
 
     async def probe(
-        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, any_bits: int = 0, since: int | None = None
+        self,
+        keys: Keys,
+        tags: Keys,
+        radii: NDArray[np.uint8],
+        *,
+        any_bits: int = 0,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
     ) -> ProbeMatches:
         """As `Store.read`, but only the postings whose tags differ from the probe's in at most `radii` bits; the lowest
         `any_bits` of a tag do not count."""
@@ -182,8 +202,16 @@ class Store(Protocol):
         """1. Add the content to the document's record; an answer there that is VOID is removed, and the stamp renewed.
         2. Unless the document was answered: set content -> entry and its record if absent."""
 
-    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        """The postings of each key; those that were there when `since` was read may be left out."""
+    async def read(
+        self,
+        keys: Keys,
+        *,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
+    ) -> Postings:
+        """The postings of each key, the oldest of them within the limit; those that were there when `since` was read
+        may be left out, and so may be later postings of entries to ignore."""
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]: ...
 

@@ -17,7 +17,7 @@ import msgspec
 
 from gate.errors import BadDocument, ConfigError, Reason
 from gate.limits import Limits
-from gate.model import Verdict
+from gate.model import Relation, Verdict
 from gate.stream.content import attach_content
 from gate.stream.settings import Topics
 from gate.wire import (
@@ -146,6 +146,12 @@ def check_in_time(record: Record, event: CheckInEvent) -> float | None:
     return record.timestamp / 1000 if record.timestamp and record.timestamp > 0 else None
 
 
+def passes(verdict: Verdict) -> bool:
+    """Whether the document is sent on as accepted: nothing like it was there first, and its search was not cut short
+    under a setting that holds it up then."""
+    return not verdict.similar and verdict.relation is not Relation.UNDECIDED
+
+
 def verdict_records(
     record: Record, event: CheckInEvent, verdict: Verdict, topics: Topics, *, trace: Headers = ()
 ) -> Iterator[OutgoingRecord]:
@@ -159,7 +165,7 @@ def verdict_records(
         *trace,
     ]
     yield OutgoingRecord(topics.verdicts, verdict.document_id.encode(), encode(verdict_event), headers, record.offset)
-    topic = topics.quarantine if verdict.similar else topics.accepted
+    topic = topics.accepted if passes(verdict) else topics.quarantine
     if topic is not None:
         yield OutgoingRecord(topic, record.key, record.value, list(record.headers), record.offset)
 

@@ -20,7 +20,7 @@ from gate.stream.client_options import producer_options
 from gate.stream.kafka_errors import Action, action_for
 from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
-from gate.stream.records import OutgoingRecord, size_bytes
+from gate.stream.records import OutgoingRecord, passes, size_bytes
 from gate.stream.settings import KafkaSettings
 
 partition_for = DefaultPartitioner()  # the same choice as that of other clients
@@ -176,11 +176,11 @@ class Sender:
             time.time(),
         )
         self.metrics.record_dead_letters([reason for answers in delivered for reason in answers.reasons])
-        similar = sum(verdict.similar for verdict in verdicts)
-        if self.kafka.topics.quarantine and similar:
-            self.metrics.record_routed("quarantine", similar)
-        if self.kafka.topics.accepted and similar < len(verdicts):
-            self.metrics.record_routed("accepted", len(verdicts) - similar)
+        accepted = sum(map(passes, verdicts))
+        if self.kafka.topics.quarantine and accepted < len(verdicts):
+            self.metrics.record_routed("quarantine", len(verdicts) - accepted)
+        if self.kafka.topics.accepted and accepted:
+            self.metrics.record_routed("accepted", accepted)
 
 
 @dataclass(eq=False, slots=True)

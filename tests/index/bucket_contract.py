@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from gate.index.store import Keys, NewEntry, Postings, Store
+from gate.index.reading import ReadLimit
+from gate.index.store import Keys, NewEntry, Postings, ProbingStore, Store
 
 OpenStore = Callable[[int], Awaitable[Store]]  # by the length that a bucket is read to
 
@@ -158,6 +159,33 @@ class BucketContract:
         postings = await store.read(u64(5))
         assert by_key(postings) == [[(1, 0), (3, 0), (4, 0)]]
         assert not postings.capped.any()
+
+    async def test_a_document_reads_no_more_of_all_its_buckets_than_its_limit(self, open_store: OpenStore) -> None:
+        store = await open_store(4096)
+        for key, count in ((5, 1200), (6, 700), (7, 3)):
+            entries = np.arange(1, count + 1, dtype=np.uint64)
+            await store.append(np.full(count, key, np.uint64), entries, np.zeros(count, np.uint64))
+        keys, limit = u64(5, 6, 7, 6), ReadLimit(np.array([0, 0, 0, 1]), postings=1000, matches=200)
+        postings = await store.read(keys, limit=limit)
+        assert [len(some) for some in by_key(postings)] == [498, 498, 3, 700]
+        assert by_key(postings)[0][-1] == (498, 0)  # the oldest
+        assert postings.capped.tolist() == [True, True, False, False]
+        if isinstance(store, ProbingStore):
+            found = (await store.probe(keys, u64(0, 0, 0, 0), np.zeros(4, np.uint8), limit=limit)).within(limit)
+            assert np.bincount(found.probes).tolist() == [98, 98, 3, 200]
+            assert (found.capped.tolist(), found.cut.tolist()) == (
+                [True, True, False, False],
+                [True, True, False, True],
+            )
+
+    async def test_a_tail_needs_not_have_the_entries_to_ignore(self, store: Store) -> None:
+        await store.append(u64(5, 6), u64(1, 1), u64(0, 0))
+        mark = (await store.read(u64(5, 6))).mark
+        await store.append(u64(5, 5, 6), u64(2, 3, 3), u64(0, 0, 0))
+        assert by_key(await store.read(u64(5, 6), since=mark, ignoring={2, 3})) == [[], []]
+        await store.append(u64(5), u64(4), u64(0))
+        fives, _ = by_key(await store.read(u64(5, 6), since=mark, ignoring={2, 3}))
+        assert (4, 0) in fives
 
     # Removing postings.
 

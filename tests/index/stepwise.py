@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import types
 from collections import Counter
-from collections.abc import Coroutine, Generator, Iterable, Sequence
+from collections.abc import Collection, Coroutine, Generator, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from gate.index.reading import ReadLimit, ranges
 from gate.index.store import (
     VOID,
     AnswerUpdate,
@@ -285,11 +286,15 @@ class StepwiseStore:
         records = iter(await self._each("add_entry", ((one.content, one) for one in unanswered)))
         return [ContentState(None if state[0] else next(records), *state) for state in before]
 
-    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
+    async def read(
+        self, keys: Keys, *, since: int | None = None, limit: ReadLimit | None = None, ignoring: Collection[int] = ()
+    ) -> Postings:
         distinct = list(dict.fromkeys(keys.tolist()))
         seen = {} if since is None else dict(self._marks[since])
         answers = await self._each("bucket", ((key, seen.get(key, frozenset())) for key in distinct))
         found = dict(zip(distinct, answers, strict=True))
+        if since is not None:
+            found = {key: tuple(p for p in postings if p[0] not in ignoring) for key, postings in found.items()}
         mark = frozenset((key, seen.get(key, frozenset()) | frozenset(postings)) for key, postings in found.items())
         if mark not in self._marks:
             self._marks.append(mark)
@@ -297,7 +302,9 @@ class StepwiseStore:
         each = [found[key][: self._limit] for key in keys.tolist()]
         flat = np.array([posting for postings in each for posting in postings], np.uint64).reshape(-1, 2)
         counts = np.array([len(postings) for postings in each], np.int64)
-        return Postings(counts, flat[:, 0], flat[:, 1], self._marks.index(mark), capped)
+        shares = counts if limit is None else limit.of_lengths(counts)
+        flat = flat[ranges(np.cumsum(counts) - counts, shares)]
+        return Postings(shares, flat[:, 0], flat[:, 1], self._marks.index(mark), capped | (shares < counts))
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         return await self._each("record", ((entry, None) for entry in entries))

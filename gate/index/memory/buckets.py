@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Collection
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.shingles import representatives
+from gate.index.reading import Bucketfuls, ReadLimit, ranges
 from gate.index.store import Keys, Postings, ProbeMatches
 
 D = TypeVar("D", bound=np.generic)
@@ -57,45 +59,61 @@ class Buckets:
         self._appended: set[int] = set()  # entries: only a posting of one of these can be there already
         self._removed = 0  # postings, since the set was made
         self._spare = np.zeros(1, np.int32)  # one for each row, all zero but within a call
-        self._log: deque[tuple[int, Keys]] = deque()  # (mark before it, keys)
+        self._log: deque[tuple[int, Keys, list[int]]] = deque()  # (mark before it, keys, entries)
         self._mark = 0  # postings ever appended
         self._log_from = 0  # the oldest mark that the log can serve
 
-    def read(self, keys: Keys, since: int | None) -> Postings:
-        starts, counts, capped = self._locate(keys, since)
-        places = _ranges(starts, counts)
+    def read(
+        self, keys: Keys, since: int | None, limit: ReadLimit | None = None, ignoring: Collection[int] = ()
+    ) -> Postings:
+        starts, counts, capped = self._locate(keys, since, limit, ignoring)
+        places = ranges(starts, counts)
         return Postings(counts, self._entries.take(places), self._tags.take(places), self._mark, capped)
 
-    def probe(self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], any_bits: int, since: int | None) -> ProbeMatches:
+    def probe(
+        self,
+        keys: Keys,
+        tags: Keys,
+        radii: NDArray[np.uint8],
+        any_bits: int,
+        since: int | None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
+    ) -> ProbeMatches:
         """The same, but only what matches: where tags are too far, entries are not even fetched. At a million documents
         most of the time goes into waiting for memory."""
-        starts, counts, capped = self._locate(keys, since)
-        places = _ranges(starts, counts)
-        found = self._tags.take(places)
-        differing = found ^ np.repeat(tags, counts)
-        if any_bits:
-            differing >>= np.uint64(any_bits)
-        close = np.flatnonzero(np.bitwise_count(differing) <= np.repeat(radii, counts))
-        probes = np.searchsorted(np.cumsum(counts), close, side="right")
-        return ProbeMatches(probes, self._entries.take(places[close]), found[close], self._mark, capped)
+        starts, counts, capped = self._locate(keys, since, limit, ignoring)
+        read = Bucketfuls(starts, counts, self._entries, self._tags)
+        probes, entries, found, cut = read.matching(keys, tags, radii, any_bits, limit)
+        return ProbeMatches(probes, entries, found, self._mark, capped, cut)
 
-    def _locate(self, keys: Keys, since: int | None) -> tuple[Places, Places, NDArray[np.bool_]]:
+    def _locate(
+        self, keys: Keys, since: int | None, limit: ReadLimit | None, ignoring: Collection[int]
+    ) -> tuple[Places, Places, NDArray[np.bool_]]:
         """Where the postings of each key begin, how many are read, and whether those are not all."""
         row_numbers = self._rows_of(keys)
         rows = self._rows.take(row_numbers)
         if since is None or since < self._log_from:
-            capped = rows["length"] > self._limit
-            return rows["begin"], np.minimum(rows["length"], self._limit), capped  # the oldest hold the lower tickets
-        # What was appended after the mark. Nothing is capped: the log bounds it, however long the bucket.
-        counts = np.zeros(len(keys), np.int64)
-        parts = [logged for mark, logged in self._log if mark >= since]  # marks are taken between appends only
-        if parts:
-            logged = self._rows_of(np.concatenate(parts))
-            np.add.at(self._spare, logged, 1)
-            counts += self._spare.take(row_numbers)
-            self._spare[logged] = 0
-        # Nothing was removed since: the latest of a bucket are its last.
-        return rows["begin"] + rows["length"] - counts, counts, np.zeros(len(keys), np.bool_)
+            starts, lengths = rows["begin"], rows["length"]
+            counts = np.minimum(lengths, self._limit)  # the oldest hold the lower tickets
+        else:
+            # What was appended after the mark. Nothing was removed since: the latest of a bucket are its last.
+            lengths = self._tail_lengths(row_numbers, since, set(ignoring))
+            starts, counts = rows["begin"] + rows["length"] - lengths, lengths
+        if limit is not None:
+            counts = limit.of_lengths(counts)
+        return starts, counts, counts < lengths
+
+    def _tail_lengths(self, row_numbers: Places, since: int, ignored: set[int]) -> Places:
+        """How many postings each of the rows got since the mark; none, where all that came is to be ignored."""
+        appends = [(logged, owners) for mark, logged, owners in self._log if mark >= since]  # taken between appends
+        if all(ignored.issuperset(owners) for _, owners in appends):
+            return np.zeros(len(row_numbers), np.int64)
+        logged = self._rows_of(np.concatenate([keys for keys, _ in appends]))
+        np.add.at(self._spare, logged, 1)
+        lengths = self._spare.take(row_numbers).astype(np.int64)
+        self._spare[logged] = 0
+        return lengths
 
     def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         owners = entries[_runs(entries)[0]].tolist()
@@ -120,19 +138,19 @@ class Buckets:
             self._put(rows[later[starts]], sizes, entries[later], tags[later])
 
         self.total += len(keys)
-        self._log.append((self._mark, keys.copy()))
+        self._log.append((self._mark, keys.copy(), owners))
         self._mark += len(keys)
         while self._mark - self._log_from > LOG_POSTINGS:
-            before, dropped = self._log.popleft()
+            before, dropped, _ = self._log.popleft()
             self._log_from = before + len(dropped)
-        if self._wasted > max(self._end // 2, SMALL):
+        if self._wasted > max(self._end // 2, self._rows.size // 4, SMALL):  # to rewrite it goes through all rows
             self._compact()
 
     def _put(self, rows: Places, sizes: Places, entries: Keys, tags: Keys) -> None:
         """Add so many of the postings to each of the rows, which are distinct."""
         grown = self._rows.take(rows)
         self._make_room(grown, sizes)
-        places = _ranges(grown["begin"] + grown["length"], sizes)
+        places = ranges(grown["begin"] + grown["length"], sizes)
         self._entries[places], self._tags[places] = entries, tags
         grown["length"] += sizes
         self._rows[rows] = grown
@@ -142,7 +160,7 @@ class Buckets:
         _, first = np.unique(np.stack((keys, entries, tags), axis=1), axis=0, return_index=True)
         first.sort()
         rows = self._rows[self._rows_of(keys[first])]
-        places, sought = _ranges(rows["begin"], rows["length"]), np.repeat(first, rows["length"])
+        places, sought = ranges(rows["begin"], rows["length"]), np.repeat(first, rows["length"])
         known = sought[(self._entries[places] == entries[sought]) & (self._tags[places] == tags[sought])]
         return first[~np.isin(first, known)]
 
@@ -159,7 +177,7 @@ class Buckets:
             for column in (self._tags, self._entries):
                 # In place: the pages of a large column are moved, where a copy would touch them all twice.
                 column.resize(self._end + self._end // 8, refcheck=False)
-        old, new = _ranges(moving["begin"], moving["length"]), _ranges(ends - rooms, moving["length"])
+        old, new = ranges(moving["begin"], moving["length"]), ranges(ends - rooms, moving["length"])
         for column in (self._tags, self._entries):
             column[new] = column.take(old)
         self._wasted += int(_room(moving["length"]).sum())
@@ -174,8 +192,8 @@ class Buckets:
         tags, entries = np.zeros(self._end + SMALL, np.uint64), np.zeros(self._end + SMALL, np.uint64)
         for first in range(0, lengths.size, PIECE):
             some = slice(first, first + PIECE)
-            old = _ranges(self._rows["begin"][some], lengths[some])
-            new = _ranges((ends - rooms)[some], lengths[some])
+            old = ranges(self._rows["begin"][some], lengths[some])
+            new = ranges((ends - rooms)[some], lengths[some])
             tags[new], entries[new] = self._tags.take(old), self._entries.take(old)
         self._tags, self._entries = tags, entries
         self._rows["begin"] = ends - rooms
@@ -202,7 +220,7 @@ class Buckets:
         self._mark += 1  # even the latest mark is older than this removal
         self._log_from = self._mark
         if self._removed > max(self.total, SMALL):  # so that the set does not grow with all that was ever appended
-            present = self._entries[_ranges(self._rows["begin"], self._rows["length"])]
+            present = self._entries[ranges(self._rows["begin"], self._rows["length"])]
             self._appended, self._removed = set(present.tolist()), 0
 
     def page(self, table: int, bucket: int, most: int) -> tuple[tuple[Keys, Keys, Keys], int]:
@@ -211,7 +229,7 @@ class Buckets:
         rows = self._rows[self._first_row[table] + bucket : self._first_row[table] + self._buckets[table]]
         past = 1 + int(np.searchsorted(np.cumsum(rows["length"]), most))
         starts, counts = rows["begin"][:past], rows["length"][:past]
-        places = _ranges(starts, counts)
+        places = ranges(starts, counts)
         numbers = np.arange(bucket, bucket + len(counts), dtype=np.uint64)
         keys = np.repeat(np.uint64(table) << _UPPER | numbers, counts)
         return (keys, self._entries.take(places), self._tags.take(places)), bucket + past if past < len(rows) else 0
@@ -256,14 +274,6 @@ class Buckets:
             + sys.getsizeof(self._appended)
             + sys.getsizeof(1 << 63) * len(self._appended),
         }
-
-
-def _ranges(begins: Places, counts: Places) -> Places:
-    """begins[0], begins[0] + 1, ... counts[0] of them, then those of begins[1], and so on."""
-    ends = np.cumsum(counts)
-    places = np.repeat(begins - (ends - counts), counts)
-    places += np.arange(places.size)
-    return places
 
 
 def _runs(values: NDArray[D]) -> tuple[Places, Places]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gate.index.memory.buckets import Buckets
 from gate.index.memory.scan import MemoryScan
+from gate.index.reading import ReadLimit
 from gate.index.store import (
     VOID,
     AnswerUpdate,
@@ -79,15 +80,30 @@ class MemoryStore:
                 self._records[existing] = record
         return ContentState(record, None, others, stamp)
 
-    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
+    async def read(
+        self,
+        keys: Keys,
+        *,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
+    ) -> Postings:
         with self._lock:
-            return self._buckets.read(keys, since)
+            return self._buckets.read(keys, since, limit, ignoring)
 
     async def probe(
-        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, any_bits: int = 0, since: int | None = None
+        self,
+        keys: Keys,
+        tags: Keys,
+        radii: NDArray[np.uint8],
+        *,
+        any_bits: int = 0,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
     ) -> ProbeMatches:
         with self._lock:
-            return self._buckets.probe(keys, tags, radii, any_bits, since)
+            return self._buckets.probe(keys, tags, radii, any_bits, since, limit, ignoring)
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._lock:

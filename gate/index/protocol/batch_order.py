@@ -14,18 +14,23 @@ which the first had to wait there.)
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gate.core.bands import Probes
 from gate.core.judge import alike
+from gate.core.method import Repeated
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
 from gate.core.shingles import representatives
 from gate.index.protocol.claim import Index
+from gate.index.protocol.comparison import PAIRS
 from gate.index.protocol.outcome import Claim, Outcome
+from gate.index.reading import SharedProbes
 
+FLOOD = 64  # postings in the buckets of a document, on average, from which on a batch is taken for a flood
+CROWDED = 16  # documents with an equal posting: fewer are looked up one by one
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys, which differ in their lower bits, over all bits
 
 
@@ -39,19 +44,55 @@ def similar_within_batch(method: Method, profile: Profile, bodies: Sequence[byte
     keys, rows, tags = postings.keys[order], postings.rows[order], postings.tags[order]
     first = np.searchsorted(keys, probes.keys, side="left")
     counts = np.searchsorted(keys, probes.keys, side="right") - first
+    flooded = np.empty(0, np.int64)
+    if int(counts.sum()) > FLOOD * len(bodies) and not probes.least_ratio:
+        flooded, rest = _in_crowded_groups(postings, probes, len(bodies))
+        probes, first, counts = probes.only(rest), first[rest], counts[rest]
     probe_of = np.repeat(np.arange(len(probes)), counts)
     places = np.arange(len(probe_of)) - np.repeat(np.cumsum(counts) - counts, counts) + first[probe_of]
     left, right = probes.rows[probe_of], rows[places]
     before = right < left
     probe_of, places, left, right = probe_of[before], places[before], left[before], right[before]
     close = probes.answered_by(probe_of, tags[places])
-    pairs = np.unique(left[close] * len(bodies) + right[close])
-    lefts, rights = (side.tolist() for side in np.divmod(pairs, len(bodies)))
-    if lefts:
-        are_alike = alike(method.compare([bodies[i] for i in lefts], [bodies[i] for i in rights]), profile)
-        for i, j in compress(zip(lefts, rights, strict=True), are_alike.tolist()):
+    pairs = np.unique(np.append(left[close] * len(bodies) + right[close], flooded))
+    for first_pair in range(0, pairs.size, PAIRS):
+        lefts, rights = np.divmod(pairs[first_pair : first_pair + PAIRS], len(bodies))
+        are_alike = np.flatnonzero(alike(method.compare(Repeated(bodies, lefts), Repeated(bodies, rights)), profile))
+        for i, j in zip(lefts[are_alike].tolist(), rights[are_alike].tolist(), strict=True):
             earlier[i].add(j)
     return earlier
+
+
+def _in_crowded_groups(postings: Probes, probes: Probes, documents: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs of documents, the later one first, of which a probe and a posting are equal and so are those of many
+    others; and the other probes. In a flood every two documents of a batch share many buckets: here each pair is found
+    once, where a list of all that is shared would be twenty times as long."""
+    both = SharedProbes.of(
+        np.append(postings.keys, probes.keys),
+        np.append(postings.tags, probes.tags),
+        np.append(np.zeros(len(postings), np.uint8), probes.radii),
+    )
+    posted, probed = both.leader_of[: len(postings)], both.leader_of[len(postings) :]
+    sizes = np.bincount(posted, minlength=len(both.leaders))
+    crowded = np.flatnonzero(sizes >= CROWDED)
+    column = np.full(len(both.leaders), -1)
+    column[crowded] = np.arange(crowded.size)
+    of_probes = (column[probed] >= 0) & (probes.radii == 0)
+    of_postings = column[posted] >= 0
+    asked = _bits(probes.rows[of_probes], column[probed[of_probes]], documents, crowded.size)
+    there = _bits(postings.rows[of_postings], column[posted[of_postings]], documents, crowded.size)
+    meet = np.zeros((documents, documents), np.bool_)
+    for mine, theirs in zip(asked, there, strict=True):
+        meet |= (mine[:, None] & theirs) != 0
+    later, earlier = np.nonzero(np.tril(meet, -1))
+    return later * documents + earlier, np.flatnonzero(~of_probes)
+
+
+def _bits(rows: NDArray[np.int64], columns: NDArray[np.int64], documents: int, count: int) -> NDArray[np.uint64]:
+    """A bit for each row in each of its columns: 64 columns are a number a row."""
+    words = np.zeros((-(-count // 64), documents), np.uint64)
+    np.bitwise_or.at(words, (columns >> 6, rows), np.uint64(1) << (columns & 63).astype(np.uint64))
+    return words
 
 
 def _in_shared_buckets(postings: Probes, probes: Probes) -> tuple[Probes, Probes]:
@@ -100,7 +141,8 @@ async def claim_in_order(index: Index, method: Method, profile: Profile, claims:
                 if i not in copies or contents[i] == i:
                     taken.add(content)
             taken.add(document_id)
-        outcomes.update(zip(wave, await index.claim([claims[i] for i in wave]), strict=True))
+        unlike = not any(earlier[i] and not earlier[i].isdisjoint(wave) for i in wave)
+        outcomes.update(zip(wave, await index.claim([claims[i] for i in wave], unlike=unlike), strict=True))
         if waiting and originals:
             entered = {i: claims[i].document_id for i in leaders if outcomes[i].entered}
             copies.update(

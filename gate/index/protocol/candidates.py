@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.bands import Probes
-from gate.core.judge import Likeness, verify
+from gate.core.judge import Likeness
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
-from gate.core.shingles import representatives
-from gate.index.store import EntryRecord, Keys, ProbeMatches, ProbingStore, Store
+from gate.index.protocol.comparison import Comparison
+from gate.index.protocol.ranking import nth_of_row, rank
+from gate.index.reading import Bucketfuls, ReadLimit
+from gate.index.store import EntryRecord, Holder, Keys, ProbeMatches, ProbingStore, Store
 from gate.limits import Limits
 from gate.model import Degraded
 
 # Probed at a time. A wide radius has a thousand probes a document, with a dozen postings each: more would neither fit
 # into the memory that a batch may take nor into a core's cache. Usual profiles have fewer in a whole batch.
 MAX_PROBES = 16_384
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+MATCHES = 4  # postings that match, for each candidate that may be compared: it is met in several buckets
+MATCHED = 1 << 15  # postings that are ranked at a time
+_NOBODY = EntryRecord(0, b"", (Holder("", None),), b"")  # in the place of a document that needs no candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,9 @@ class BucketReading:
     rows: NDArray[np.int64]
     keys: Keys
     entries: Keys
-    capped: list[int]  # rows of documents for which a bucket was longer than the limit
+    capped: list[int]  # rows of documents for which a bucket was not read whole
     mark: int | None  # None: none of the documents has a bucket
+    cut: Sequence[int] = ()  # rows of documents that match more postings than are looked at
     ruled_out: tuple[NDArray[np.int64], Keys] = (np.empty(0, np.int64), np.empty(0, np.uint64))  # rows and entries
 
     def posted(self, entries: Mapping[int, int]) -> set[int]:
@@ -116,15 +121,18 @@ class CandidateFinder:
         self._profile = profile
         self._limits = limits
 
-    async def read(self, bodies: Mapping[int, bytes], *, since: BucketReading | None = None) -> BucketReading:
-        """Read every bucket where something alike may be kept, or what was appended to it since an earlier reading."""
+    async def read(
+        self, bodies: Mapping[int, bytes], *, since: BucketReading | None = None, ignoring: Collection[int] = ()
+    ) -> BucketReading:
+        """Read every bucket where something alike may be kept, or what was appended to it since an earlier reading, but
+        for the entries to ignore."""
         documents = list(bodies)
         mark = None if since is None else since.mark
         probes = None if since is None else since.probes_of(documents)
         if probes is None:
             probes = self._method.probes(list(bodies.values()))
         parts = [
-            await self._probe(probes.only(slice(first, first + MAX_PROBES)), mark)
+            await self._probe(probes.only(slice(first, first + MAX_PROBES)), mark, ignoring)
             for first in range(0, len(probes), MAX_PROBES)
         ]
         if not parts:
@@ -133,31 +141,38 @@ class CandidateFinder:
         matched = np.concatenate([part.probes + n * MAX_PROBES for n, part in enumerate(parts)])
         entries = np.concatenate([part.entries for part in parts])
         too_unequal = probes.ruled_out(matched, np.concatenate([part.tags for part in parts]))
-        capped = np.unique(probes.rows[np.concatenate([part.capped for part in parts])]).tolist()
+        capped, cut = (
+            np.unique(probes.rows[np.concatenate(flags)]).tolist()
+            for flags in ([part.capped for part in parts], [part.cut for part in parts])
+        )
         # The first mark is the oldest: what came after it, to whatever bucket, is read again by it.
         rows, keys = probes.rows[matched], probes.keys[matched]
-        reading = BucketReading(documents, probes, rows, keys, entries, capped, parts[0].mark)
+        reading = BucketReading(documents, probes, rows, keys, entries, capped, parts[0].mark, cut)
         return reading if too_unequal is None else reading.without(too_unequal)
 
-    async def _probe(self, probes: Probes, mark: int | None) -> ProbeMatches:
+    async def _probe(self, probes: Probes, mark: int | None, ignoring: Collection[int]) -> ProbeMatches:
+        limit = ReadLimit(probes.rows, self._limits.max_postings, MATCHES * self._limits.max_candidates)
+        keys, tags, radii, any_bits = probes.keys, probes.tags, probes.radii, probes.length_bits
         if isinstance(self._store, ProbingStore):
-            return await self._store.probe(
-                probes.keys, probes.tags, probes.radii, any_bits=probes.length_bits, since=mark
+            matches = await self._store.probe(
+                keys, tags, radii, any_bits=any_bits, since=mark, limit=limit, ignoring=ignoring
             )
-        postings = await self._store.read(probes.keys, since=mark)
-        differing = (postings.tags ^ np.repeat(probes.tags, postings.counts)) >> np.uint64(probes.length_bits)
-        close = np.flatnonzero(np.bitwise_count(differing) <= np.repeat(probes.radii, postings.counts))
-        probe_of = np.searchsorted(np.cumsum(postings.counts), close, side="right")
-        return ProbeMatches(probe_of, postings.entries[close], postings.tags[close], postings.mark, postings.capped)
+            return matches.within(limit)
+        postings = await self._store.read(keys, since=mark, limit=limit, ignoring=ignoring)
+        begins = np.cumsum(postings.counts) - postings.counts
+        read = Bucketfuls(begins, postings.counts, postings.entries, postings.tags)
+        probe_of, entries, found, cut = read.matching(keys, tags, radii, any_bits, limit)
+        return ProbeMatches(probe_of, entries, found, postings.mark, postings.capped, cut)
 
     async def find(self, reading: BucketReading, subjects: Mapping[int, EntryRecord]) -> Neighbourhood:
         """Fetch what a reading found for each subject, and compare. Entries of one owner are versions of one document,
         never alike."""
         documents = reading.documents
         sets: dict[int, CandidateSet] = {}
-        for row in reading.capped:
-            if documents[row] in subjects:
-                sets[documents[row]] = CandidateSet(degraded={Degraded.BUCKET_CAPPED})
+        for rows_of, reason in ((reading.capped, Degraded.BUCKET_CAPPED), (reading.cut, Degraded.CANDIDATES_CAPPED)):
+            for row in rows_of:
+                if documents[row] in subjects:
+                    sets.setdefault(documents[row], CandidateSet()).degraded.add(reason)
         for row, ruled_out in _by_row(*reading.ruled_out):
             if documents[row] in subjects:
                 sets.setdefault(documents[row], CandidateSet()).ruled_out = ruled_out
@@ -168,53 +183,26 @@ class CandidateFinder:
         rows, keys, entries = reading.rows[of_others], reading.keys[of_others], reading.entries[of_others]
         if not len(entries):
             return Neighbourhood(sets, [], (keys, entries))
-        # What is alike is found in many buckets: it is compared once.
-        same_as = representatives(entries * _MIX ^ rows.view(np.uint64), np.array([0, len(entries)]))
-        repeated = (entries[same_as] == entries) & (rows[same_as] == rows) & (same_as != np.arange(len(entries)))
         most = self._limits.max_candidates
-        remaining = _nearest_first(np.flatnonzero(~repeated), rows, same_as, most)
-        known: dict[int, EntryRecord | None] = {}
-        pairs: dict[tuple[int, int], EntryRecord] = {}
-        while remaining.size:
-            # No more records are fetched than may be compared: of a crowded bucket, most never are.
-            current, remaining = remaining, remaining[:0]
-            if np.bincount(rows[current]).max() > most:  # then they are in the order of rows
-                nth = np.arange(current.size) - np.searchsorted(rows[current], rows[current])
-                current, remaining = current[nth < most], current[nth >= most]
-            fresh = [entry for entry in np.unique(entries[current]).tolist() if entry not in known]
-            known.update(zip(fresh, await self._store.records(fresh), strict=True))
-            for row, entry in dict.fromkeys(zip(rows[current].tolist(), entries[current].tolist(), strict=True)):
-                i, other = documents[row], known[entry]
-                if (
-                    other is None
-                    or other.dead
-                    or other.duplicate_of
-                    or other.owner.document_id == subjects[i].owner.document_id
-                ):
-                    continue
-                candidate_set = sets.setdefault(i, CandidateSet())
-                if len(candidate_set.candidates) >= most:
-                    candidate_set.degraded.add(Degraded.CANDIDATES_CAPPED)
-                    continue
-                candidate_set.candidates.add(entry)
-                pairs[i, entry] = other
-            full = [row for row in np.unique(rows[remaining]).tolist() if _is_full(sets.get(documents[row]), most)]
-            for row in full:
-                sets[documents[row]].degraded.add(Degraded.CANDIDATES_CAPPED)
-            remaining = remaining[~np.isin(rows[remaining], full)]
-        verified = verify(
-            self._method, self._profile, [subjects[i].body for i, _ in pairs], [other.body for other in pairs.values()]
-        )
-        alike = [
-            (i, other, likeness)
-            for ((i, _), other), likeness in zip(pairs.items(), verified, strict=True)
-            if likeness is not None
-        ]
-        missing = [entry for entry, record in known.items() if record is None]
-        dangling = np.isin(entries, np.array(missing, np.uint64)) if missing else np.zeros(len(entries), np.bool_)
-        there = [record for record in known.values() if record is not None]
-        dead = [record for record in there if record.dead]
-        duplicates = [record for record in there if record.duplicate_of and not record.dead]
+        records = [subjects.get(i, _NOBODY) for i in documents]
+        comparison = Comparison(self._store, self._method, self._profile, records, most)
+        for some in _parts(rows):
+            ranking = rank(rows[some], keys[some], entries[some], most)
+            comparison.full.update(ranking.crowded)
+            nth = nth_of_row(ranking.rows)
+            await comparison.compare(ranking.rows[nth < most], ranking.entries[nth < most])
+            # Some of the best may be gone, or versions of the document itself: then others have their places.
+            others = (nth >= most) & (comparison.counts[ranking.rows] < most)
+            comparison.full.update(ranking.rows[(nth >= most) & ~others].tolist())
+            await comparison.compare(ranking.rows[others], ranking.entries[others])
+        for row, candidates in comparison.candidates.items():
+            sets.setdefault(documents[row], CandidateSet()).candidates = candidates
+        for row in comparison.full:
+            sets.setdefault(documents[row], CandidateSet()).degraded.add(Degraded.CANDIDATES_CAPPED)
+        alike = [(documents[row], other, likeness) for row, other, likeness in comparison.alike]
+        missing = np.array(sorted(comparison.missing), np.uint64)
+        dangling = np.isin(entries, missing) if missing.size else np.zeros(len(entries), np.bool_)
+        dead, duplicates = list(comparison.dead.values()), list(comparison.duplicates.values())
         return Neighbourhood(sets, alike, (keys[dangling], entries[dangling]), dead, duplicates)
 
 
@@ -224,17 +212,13 @@ def _by_row(rows: NDArray[np.int64], entries: Keys) -> Iterator[tuple[int, Keys]
     return zip(distinct.tolist(), np.split(entries, first[1:]), strict=True) if rows.size else iter(())
 
 
-def _nearest_first(
-    places: NDArray[np.int64], rows: NDArray[np.int64], same_as: NDArray[np.int32], most: int
-) -> NDArray[np.int64]:
-    """Where a document has more candidates than are compared, those first that share the most buckets with it:
-    a document with a phrase that many share would otherwise be compared with any of them but its own copy."""
-    owners = rows[places]
-    if not owners.size or np.bincount(owners).max() <= most:
-        return places
-    times = np.bincount(same_as, minlength=same_as.size)[places]
-    return places[np.lexsort((-times, owners))]
-
-
-def _is_full(candidate_set: CandidateSet | None, most: int) -> bool:
-    return candidate_set is not None and len(candidate_set.candidates) >= most
+def _parts(rows: NDArray[np.int64]) -> Iterator[slice]:
+    """Cut what matches so that a document is not divided, and a part fits into a core's cache."""
+    first = 0
+    while first < rows.size:
+        last = min(first + MATCHED, rows.size)
+        if last < rows.size:
+            begin = int(np.searchsorted(rows, rows[last]))  # of the document that would be divided
+            last = begin if begin > first else int(np.searchsorted(rows, rows[last], side="right"))
+        yield slice(first, last)
+        first = last

@@ -44,7 +44,9 @@ from gate.index.protocol.outcome import (
     entries_in,
     first_of,
     is_copy,
+    is_held_up,
     judge_claim,
+    must_be_held_up,
     subject_of,
     valid_outcomes,
 )
@@ -93,17 +95,18 @@ class Index:
         self._new_entry_id = new_entry_id  # from a content id; injected so that tests are repeatable
         self._gather = gather  # concurrently where the store waits for a network
 
-    async def claim(self, claims: Sequence[Claim]) -> list[Outcome]:
-        """Settle claims that may race with any others but are not alike among themselves (see `batch_order`)."""
+    async def claim(self, claims: Sequence[Claim], *, unlike: bool = False) -> list[Outcome]:
+        """Settle claims that may race with any others. `unlike`: no two of them are alike (see `batch_order`), so that
+        what each of them appends need not be compared with the others again."""
         outcomes: dict[int, Outcome] = {}
         pending = list(range(len(claims)))
         while pending:
-            settled = await self._attempt([claims[i] for i in pending])
+            settled = await self._attempt([claims[i] for i in pending], unlike=unlike)
             outcomes.update({pending[n]: outcome for n, outcome in settled.items()})
             pending = [i for i in pending if i not in outcomes]
         return [outcomes[i] for i in range(len(claims))]
 
-    async def _attempt(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
+    async def _attempt(self, claims: Sequence[Claim], *, unlike: bool) -> dict[int, Outcome]:
         """One pass over the steps. A claim without an outcome found the index changed by others, and restarts."""
         states, first = await self._register_and_read(claims)
         outcomes, records = await self._replay(claims, states)
@@ -118,11 +121,15 @@ class Index:
         if self._settles:
             await self._settler.settle_candidates(candidates, subjects)
             copies = {i: fresh[i] for i, candidate_set in candidates.items() if i in fresh and candidate_set.alike}
-        entrants = {i: r for i, r in fresh.items() if i not in copies}
+        held_up = {
+            i: r for i, r in fresh.items() if i not in copies and must_be_held_up(self._limits, candidates.get(i))
+        }
+        entrants = {i: r for i, r in fresh.items() if i not in copies and i not in held_up}
         ticketed = {i: r for i, r in subjects.items() if r.ticket}
         records |= await self._register_copies(copies, candidates)
+        records |= await self._register_held_up(held_up)
         await self._remove_leftovers(claims, records, first)
-        own = await self._enter_and_reread(entrants, ticketed, candidates, first)
+        own = await self._enter_and_reread(entrants, ticketed, candidates, first, unlike=unlike)
         records |= await self._convert_lost(claims, own, candidates) if self._settles else own
 
         judged = {
@@ -133,7 +140,11 @@ class Index:
         if self._settles:
             self._settler.add_accepted(records[i].entry for i, outcome in judged.items() if outcome.entered)
         # A duplicate of nothing: what it was a copy of has just gone, or is an earlier version of this document.
-        judged = {i: outcome for i, outcome in judged.items() if outcome.answer.similar or not records[i].duplicate_of}
+        judged = {
+            i: outcome
+            for i, outcome in judged.items()
+            if outcome.answer.similar or not records[i].duplicate_of or is_held_up(records[i])
+        }
         if self._profile.revisions == "replace":
             await self._retire_versions(claims, records, judged)
         return outcomes | await self._save_answers(claims, states, judged)
@@ -190,7 +201,8 @@ class Index:
         orphaned = {
             i: record.entry
             for i, record in records.items()
-            if record.duplicate_of and not counts_against(living.get(record.duplicate_of), claims[i])
+            if record.duplicate_of
+            and (is_held_up(record) or not counts_against(living.get(record.duplicate_of), claims[i]))
         }
         if dead:
             await deletion.clear(self._store, self._method, dead)
@@ -228,6 +240,13 @@ class Index:
         records = await self._store.register(registrations) if registrations else []
         return {i: r for i, r in zip(copies, records, strict=True) if r is not None and r.duplicate_of}
 
+    async def _register_held_up(self, held_up: dict[int, EntryRecord]) -> dict[int, EntryRecord]:
+        """Keep out what a limit of the search hides; that is settled by the registration, as everything is. What turns
+        out to hold a ticket, because it was helped to it, restarts and stands: others may yield to it already."""
+        registrations = [Registration(record.entry, duplicate_of=record.entry) for record in held_up.values()]
+        records = await self._store.register(registrations) if registrations else []
+        return {i: r for i, r in zip(held_up, records, strict=True) if r is not None and is_held_up(r)}
+
     async def _remove_leftovers(
         self, claims: Sequence[Claim], records: Mapping[int, EntryRecord], first: BucketReading
     ) -> None:
@@ -246,6 +265,8 @@ class Index:
         ticketed: dict[int, EntryRecord],
         candidates: dict[int, CandidateSet],
         first: BucketReading,
+        *,
+        unlike: bool = False,
     ) -> dict[int, EntryRecord]:
         """Claims with a ticket of their own, drawn now or before, read again; the others restart."""
         if not entrants and not ticketed:
@@ -253,8 +274,10 @@ class Index:
         records = list(entrants.values())
         registrations = await self._registrar.append_and_draw(records)
         bodies = {i: record.body for i, record in (entrants | ticketed).items()}
+        ignoring = {record.entry for record in records} if unlike else ()
         registered, tail = await self._gather(
-            self._registrar.register(records, registrations), self._finder.read(bodies, since=first)
+            self._registrar.register(records, registrations),
+            self._finder.read(bodies, since=first, ignoring=ignoring),
         )
         own = ticketed | {
             i: record
@@ -285,8 +308,14 @@ class Index:
     def _judged(
         self, claim: Claim, record: EntryRecord, candidate_set: CandidateSet | None, *, earlier_versions: bool
     ) -> Outcome:
+        held_up = is_held_up(record) or (not record.registered and must_be_held_up(self._limits, candidate_set))
         return judge_claim(
-            claim, record, candidate_set, earlier_versions=earlier_versions, max_matches=self._limits.max_matches
+            claim,
+            record,
+            candidate_set,
+            earlier_versions=earlier_versions,
+            max_matches=self._limits.max_matches,
+            undecided=self._limits.on_capped if held_up else None,
         )
 
     async def _retire_versions(
@@ -297,7 +326,7 @@ class Index:
         latest = [
             deletion.Version(claims[i].document_id, claims[i].content, None if claims[i].empty else records[i].ticket)
             for i, outcome in judged.items()
-            if not outcome.answer.similar
+            if outcome.answer.passed
         ]
         await deletion.retire_versions(self._store, self._method, latest)
 

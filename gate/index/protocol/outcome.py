@@ -11,8 +11,10 @@ from gate.core.stored_verdict import Answer
 from gate.errors import UnreadableReason
 from gate.index.protocol.candidates import CandidateSet
 from gate.index.store import EntryRecord, Holder
+from gate.limits import Limits, OnCapped
 from gate.model import Degraded, Relation
 
+_SEARCH_ENDED = frozenset((Degraded.BUCKET_CAPPED, Degraded.CANDIDATES_CAPPED))
 NO_CANDIDATES = Answer(Relation.NEW, similar=False, candidates=0)
 
 
@@ -40,9 +42,16 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 def judge_claim(
-    claim: Claim, record: EntryRecord, candidate_set: CandidateSet | None, *, earlier_versions: bool, max_matches: int
+    claim: Claim,
+    record: EntryRecord,
+    candidate_set: CandidateSet | None,
+    *,
+    earlier_versions: bool,
+    max_matches: int,
+    undecided: OnCapped | None = None,
 ) -> Outcome:
-    """The outcome by what is alike and holds a ticket, lower than the entry's own if that holds one."""
+    """The outcome by what is alike and holds a ticket, lower than the entry's own if that holds one. `undecided`: the
+    entry is held up, and how."""
     copy = is_copy(claim, record)
     if candidate_set is None and not (copy or earlier_versions or claim.empty or claim.degraded) and claim.body:
         return Outcome(NO_CANDIDATES, {}, entered=bool(record.ticket))  # as most are
@@ -62,10 +71,24 @@ def judge_claim(
         degraded=candidate_set.degraded.union(claim.degraded) if candidate_set else claim.degraded,
         max_matches=max_matches,
         ruled_out=len(candidate_set.ruled_out) if candidate_set else 0,
+        undecided=undecided,
     )
     entries = entries_in([answer]) if earlier else ()
     named = {other.entry: other for other, _ in earlier if other.entry in entries}
     return Outcome(answer, named, entered=bool(record.ticket) and not copy)
+
+
+def is_held_up(record: EntryRecord) -> bool:
+    """Whether a limit ended the search for an entry, and it was kept out for that: it is registered as a duplicate of
+    itself, so that no claim and no helper lets it in any more, and nothing is refused because of it."""
+    return bool(record.duplicate_of) and record.duplicate_of == record.entry
+
+
+def must_be_held_up(limits: Limits, candidate_set: CandidateSet | None) -> bool:
+    """Whether to keep out an entry to which nothing alike was found, because not all was looked at."""
+    if limits.on_capped == "pass" or candidate_set is None or candidate_set.alike:
+        return False
+    return not candidate_set.degraded.isdisjoint(_SEARCH_ENDED)
 
 
 def is_copy(claim: Claim, record: EntryRecord) -> bool:
@@ -99,7 +122,7 @@ def valid_outcomes(
 ) -> dict[int, Outcome]:
     """The earlier answers that are still valid. The others name an entry that is gone: those claims are judged."""
     return {
-        i: Outcome(answer, {entry: living[entry] for entry in entries_in([answer])}, not answer.similar)
+        i: Outcome(answer, {entry: living[entry] for entry in entries_in([answer])}, answer.passed)
         for i, answer in answers.items()
         if all(counts_against(living.get(entry), claims[i]) for entry in entries_in([answer]))
     }

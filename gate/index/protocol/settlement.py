@@ -90,7 +90,7 @@ class Settler:
             record.entry
             for record, contents in zip(unknown, documents, strict=True)
             for held in contents
-            if held.content == record.content and held.answer and not decode_answer(held.answer).similar
+            if held.content == record.content and held.answer and decode_answer(held.answer).passed
         }
         self.add_accepted(passed)
         return {record.entry: record for record in unknown if record.entry not in passed}

@@ -10,7 +10,7 @@ The shard of a key is in the lowest bits of its bucket's number.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
@@ -114,36 +114,18 @@ def unpack(pieces: Sequence[bytes], widths: Numbers, limit: int) -> tuple[Triple
     return (which, lanes[at], lanes[at + 8] & _MASKS[widths[which]]), capped
 
 
-def matching(
-    pieces: Sequence[bytes], widths: Numbers, limit: int, tags: Keys, radii: NDArray[np.uint8], any_bits: int = 0
-) -> tuple[Triples, NDArray[np.bool_]]:
-    """Of the postings that `unpack` would return those whose tags, without their lowest `any_bits`, are within the
-    radius of their bucket's probe; and which buckets had more. The others, most of them, are never unpacked."""
-    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    counts = lengths // (8 + widths)
-    capped = counts > limit
-    if capped.any():
-        pieces = [piece[: limit * size] for piece, size in zip(pieces, (8 + widths).tolist(), strict=True)]
-        counts = np.minimum(counts, limit)
-    places, entries, found = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
-    for width in np.flatnonzero(np.bincount(widths)).tolist():
-        of_width = np.flatnonzero(widths == width)
-        several = counts[of_width]
-        data = b"".join((*map(pieces.__getitem__, of_width.tolist()), bytes(16)))
-        # Eight bytes at each posting's entry and tag, in their places; what follows a short tag is masked away.
-        owners, stored_tags = (np.ndarray(int(several.sum()), "<u8", data, at, (8 + width,)) for at in (0, 8))
-        differing = np.repeat(tags[of_width], several)
-        differing ^= stored_tags
-        differing &= _MASKS[width]
-        if any_bits:
-            differing >>= np.uint64(any_bits)
-        near = radii[of_width]
-        close = np.bitwise_count(differing) <= np.repeat(near, several) if near.any() else differing == 0
-        matched = np.flatnonzero(close)
-        places.append(of_width[np.searchsorted(np.cumsum(several), matched, side="right")])
-        entries.append(owners[matched])
-        found.append(stored_tags[matched] & _MASKS[width])
-    return (np.concatenate(places), np.concatenate(entries), np.concatenate(found)), capped
+def unpack_pieces(pieces: Sequence[bytes], some: Numbers, counts: Numbers, width: int) -> Triples:
+    """The first `counts[i]` postings of those buckets, all with tags of one width: where those of each of all pieces
+    begin (-1: it is none of them), entries and tags."""
+    size = 8 + width
+    several = counts[some]
+    begins = np.full(len(pieces), -1)
+    begins[some] = np.cumsum(several) - several
+    parts = [pieces[i][: size * n] for i, n in zip(some.tolist(), several.tolist(), strict=True)]
+    data = b"".join((*parts, bytes(16)))
+    # Eight bytes at each posting's entry and tag, in their places; what follows a short tag is masked away.
+    entries, tags = (np.ndarray(int(several.sum()), "<u8", data, at, (size,)) for at in (0, 8))
+    return begins, entries, tags & _MASKS[width]
 
 
 def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:
@@ -156,20 +138,27 @@ def unpack_rows(item: bytes) -> tuple[Keys, Keys, Keys]:
     return keys, np.ascontiguousarray(rows[:, 4:12]).view("<u8").ravel(), wide.view("<u8").ravel()
 
 
-def unpack_log(keys: Keys, logged: Sequence[bytes]) -> Triples:
-    """The postings of the log that are in one of the buckets; a key that is given twice gets them twice."""
+def unpack_log(keys: Keys, logged: Sequence[bytes], ignoring: Collection[int] = ()) -> Triples:
+    """The postings of the log that are in one of the buckets, the places of the keys ascending; a key that is given
+    twice gets them twice."""
     rows: dict[bytes, list[bytes]] = defaultdict(list)
     for item in logged:
         rows[item[8:9]].append(item[9:])
     columns = [unpack_rows(b"".join((size, *items))) for size, items in rows.items()]
     logged_keys, entries, tags = (np.concatenate(column) for column in zip(*columns, strict=True))
+    if ignoring:
+        others = ~np.isin(entries, np.fromiter(ignoring, np.uint64, len(ignoring)))
+        logged_keys, entries, tags = logged_keys[others], entries[others], tags[others]
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     first = np.searchsorted(ordered, logged_keys, side="left")
     times = np.searchsorted(ordered, logged_keys, side="right") - first
     row = np.repeat(np.arange(len(logged_keys)), times)
     nth = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
-    return order[first[row] + nth], entries[row], tags[row]
+    places = order[first[row] + nth]
+    ascending = np.argsort(places, kind="stable")
+    row = row[ascending]
+    return places[ascending], entries[row], tags[row]
 
 
 def by_key(keys: Keys, *parts: Triples) -> tuple[Numbers, Keys, Keys]:

@@ -36,9 +36,9 @@ SCAN_HASH, MISSING_POSTINGS = load_script("scan_hash"), load_script("missing_pos
 ADD_ENTRIES, RESTORE_DOCUMENTS = load_script("add_entries"), load_script("restore_documents")
 FIELDS_AT_ONCE = 256  # of each shard: some thousands in all, a few milliseconds of the server
 PASSED_AT_ONCE = 1024  # of which most are passed over: the fields of another table
-NO_LIMIT = 1 << 40
 ANY_NAME = b"*"
 _GLOB = re.compile(rb"[*?\[\]\\^]")
+NO_LIMIT = (1 << 32) - 1  # postings of a bucket
 _CURSOR = re.compile(r"([0-9]{1,18})\.([01][0-9a-f])\.(0|[1-9][0-9]{0,19})\.(.*)", re.DOTALL)
 
 
@@ -117,7 +117,8 @@ class RedisScan:
         full = enumerate(await self._reader.crowded(range(SHARDS)))
         named = ((shard, [name for name in names if name[1:].startswith(first)]) for shard, names in full)
         crowded = [(shard, names) for shard, names in named if names]
-        for (_, names), overflow in zip(crowded, await self._reader.overflow(crowded, NO_LIMIT), strict=True):
+        limits = [[NO_LIMIT] * len(names) for _, names in crowded]
+        for (_, names), overflow in zip(crowded, await self._reader.overflow(crowded, limits), strict=True):
             yield self._unpacked([name[1:] for name in names], overflow)
 
     def _unpacked(self, names: Sequence[bytes], buckets: Sequence[bytes]) -> PostingRows:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gate.core.method_registry import BodyLayout
+from gate.index.reading import ReadLimit
 from gate.index.redis.bucket_reader import BucketReader
 from gate.index.redis.client import RedisClient, load_script, translate_errors
 from gate.index.redis.compare_and_set import Item, update_with_cas
@@ -169,13 +170,28 @@ class RedisStore:
 
     # Buckets.
 
-    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
-        return await self._reader.read(keys, since)
+    async def read(
+        self,
+        keys: Keys,
+        *,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
+    ) -> Postings:
+        return await self._reader.read(keys, since, limit, ignoring)
 
     async def probe(
-        self, keys: Keys, tags: Keys, radii: NDArray[np.uint8], *, any_bits: int = 0, since: int | None = None
+        self,
+        keys: Keys,
+        tags: Keys,
+        radii: NDArray[np.uint8],
+        *,
+        any_bits: int = 0,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
     ) -> ProbeMatches:
-        return await self._reader.probe(keys, tags, radii, any_bits, since)
+        return await self._reader.probe(keys, tags, radii, any_bits, since, limit, ignoring)
 
     async def append(self, keys: Keys, entries: Keys, tags: Keys) -> None:
         if not len(keys):

@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -37,6 +37,7 @@ import numpy as np
 
 from gate.core.profile import BY_FINGERPRINT, Decisions
 from gate.errors import ConfigError, NoIndex
+from gate.index.reading import ReadLimit, ranges
 from gate.index.sqlite.connection import atomic, contents_of, enable_wal, entry_of, records_of, signed, translate_errors
 from gate.index.sqlite.scan import SqliteScan
 from gate.index.store import (
@@ -83,9 +84,18 @@ VALUES (?, ?, (SELECT COALESCE(MAX(place), 0) + 1 FROM held WHERE document = ?),
 _RENEW_STAMP = "UPDATE held SET stamp = ?, answer = NULL WHERE document = ? AND content = ?"
 _READ = """
 SELECT wanted.key, postings.entry, postings.tag FROM json_each(?) AS wanted
-CROSS JOIN postings ON postings.key = wanted.value AND postings.number > ? LIMIT ?
+CROSS JOIN postings ON postings.key = wanted.value AND postings.number > ?
+WHERE entry NOT IN (SELECT value FROM json_each(?)) LIMIT ?
 """
-_READ_ONE = "SELECT ?, entry, tag FROM postings WHERE key = ? AND number > ? ORDER BY number LIMIT ?"
+_READ_ONE = """
+SELECT entry, tag FROM postings WHERE key = ? AND number > ? AND entry NOT IN (SELECT value FROM json_each(?))
+ORDER BY number LIMIT ?
+"""
+_COUNT_ONE = """
+SELECT COUNT(*) FROM (
+    SELECT 1 FROM postings WHERE key = ? AND number > ? AND entry NOT IN (SELECT value FROM json_each(?)) LIMIT ?
+)
+"""
 _NOT_APPENDED = "SELECT entry FROM entries WHERE NOT appended AND entry IN (SELECT value FROM json_each(?))"
 _APPEND = "INSERT INTO postings VALUES (?, ?, ?, ?)"
 _APPEND_IF_ABSENT = """
@@ -188,25 +198,52 @@ class SqliteStore:
         with self._transaction("IMMEDIATE") as connection:
             return [_register_content(connection, new_entry) for new_entry in new]
 
-    async def read(self, keys: Keys, *, since: int | None = None) -> Postings:
+    async def read(
+        self,
+        keys: Keys,
+        *,
+        since: int | None = None,
+        limit: ReadLimit | None = None,
+        ignoring: Collection[int] = (),
+    ) -> Postings:
         after, key_numbers = since or 0, keys.view(np.int64).tolist()
+        ignored = json.dumps(list(map(signed, ignoring)))
         enough = 16 * len(keys) + 4 * self._limit  # more rows than that: a bucket is far too long to be fetched whole
         with self._transaction("DEFERRED") as connection:
             [(mark,)] = connection.execute("SELECT value FROM counters WHERE name = 'postings'")
-            rows = connection.execute(_READ, (json.dumps(key_numbers), after, enough)).fetchall()
+            rows = connection.execute(_READ, (json.dumps(key_numbers), after, ignored, enough)).fetchall()
             if len(rows) == enough:
-                each = (
-                    connection.execute(_READ_ONE, (place, key, after, self._limit + 1))
-                    for place, key in enumerate(key_numbers)
-                )
-                rows = list(chain.from_iterable(each))
+                rows = list(chain.from_iterable(self._read_each(connection, key_numbers, after, ignored, limit)))
         postings = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
         counts = np.bincount(postings[:, 0], minlength=len(keys))
-        capped = counts > self._limit
+        shares = np.minimum(counts, self._limit)
+        if limit is not None:
+            shares = limit.of_lengths(shares)
+        capped = shares < counts
         if capped.any():
-            rank = np.arange(len(postings)) - np.repeat(np.cumsum(counts) - counts, counts)
-            postings, counts = postings[rank < self._limit], np.minimum(counts, self._limit)
+            postings, counts = postings[ranges(np.cumsum(counts) - counts, shares)], shares
         return Postings(counts, postings[:, 1].astype(np.uint64), postings[:, 2].astype(np.uint64), mark, capped)
+
+    def _read_each(
+        self, connection: sqlite3.Connection, keys: Sequence[int], after: int, ignored: str, limit: ReadLimit | None
+    ) -> Iterator[Iterable[tuple[int, int, int]]]:
+        """Of each bucket at most as much as may be returned, and one more to see that there is more. A bucket that
+        several documents read is counted and read once."""
+        lengths = {
+            key: connection.execute(_COUNT_ONE, (key, after, ignored, self._limit + 1)).fetchone()[0]
+            for key in set(keys)
+        }
+        counts = np.array([lengths[key] for key in keys])
+        if limit is not None:
+            counts = limit.of_lengths(np.minimum(counts, self._limit)) + 1
+        most: dict[int, int] = {}
+        for key, count in zip(keys, counts.tolist(), strict=True):
+            most[key] = max(most.get(key, 0), count)
+        found = {
+            key: connection.execute(_READ_ONE, (key, after, ignored, count)).fetchall() for key, count in most.items()
+        }
+        for place, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
+            yield ((place, entry, tag) for entry, tag in found[key][:count])
 
     async def records(self, entries: Sequence[int]) -> list[EntryRecord | None]:
         with self._transaction("DEFERRED") as connection:

@@ -259,7 +259,7 @@ class _Audit:
 def _relation_passed(stored: HeldContent) -> Relation | None:
     """The relation by which a document passed; None: it was refused, or has no answer."""
     answer = decode_answer(stored.answer) if stored.answer else None
-    return None if answer is None or answer.similar else answer.relation
+    return answer.relation if answer is not None and answer.passed else None
 
 
 def _among(entries: Keys, some: Sequence[int]) -> NDArray[np.bool_]:

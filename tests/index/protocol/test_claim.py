@@ -343,6 +343,97 @@ def test_candidates_beyond_the_limit_are_not_compared_and_the_answer_says_so(ope
     assert (answer.similar, answer.candidates, answer.degraded) == (False, 2, ("candidates_capped",))
 
 
+# A search that a limit ended.
+
+
+@pytest.fixture(params=[("refuse", True), ("quarantine", False)], ids=["refuse", "quarantine"])
+def holding_up(request: pytest.FixtureRequest, open_harness: OpenHarness) -> tuple[ClaimHarness, NamedAnswer]:
+    """An index in which Z meets more than is compared, and the answer that it is to get."""
+    on_capped, similar = request.param
+    harness = open_harness(["yz", "az"], limits=Limits(max_candidates=2, on_capped=on_capped))
+    for name in "BCD":
+        harness.use(harness._opened, limits=Limits())
+        assert harness.check_in(name, name.lower()).relation == "new"
+    harness.use(harness._opened)
+    answer = NamedAnswer("undecided", similar, (), None, 2, ("candidates_capped",))
+    return harness, answer
+
+
+def test_a_document_of_which_a_limit_ended_the_search_is_held_up(holding_up: tuple[ClaimHarness, NamedAnswer]) -> None:
+    harness, undecided = holding_up
+    before = harness.counts()
+    assert harness.preview("Z", "z") == undecided
+    assert harness.check_in("Z", "z") == undecided
+    assert harness.counts() == (before[0] + 1, before[1] + 1, before[2])  # nothing of it is in the buckets
+    harness.use(harness._opened, limits=Limits())
+    assert harness.check_in("Z", "z") == undecided  # what was decided stays
+
+
+def test_nothing_is_refused_because_of_a_document_that_is_held_up(holding_up: tuple[ClaimHarness, NamedAnswer]) -> None:
+    harness, undecided = holding_up
+    harness.check_in("Z", "z")
+    assert harness.check_in("Y", "y") == undecided  # by itself, not by Z
+    assert harness.check_in("X", "z") == undecided  # the same text
+    harness.use(harness._opened, limits=Limits())
+    assert harness.check_in("W", "z").relation == "new"
+    assert harness.check_in("V", "y").matches == ("W",)
+    assert harness.check_in("Z", "z") == undecided
+
+
+@pytest.mark.parametrize("step", ["register", "save_answers"])
+def test_a_claim_that_stopped_while_it_held_a_document_up_is_repeated(
+    holding_up: tuple[ClaimHarness, NamedAnswer], step: str
+) -> None:
+    harness, undecided = holding_up
+    harness.use(FailingStore(harness.store, step))
+    with pytest.raises(ConnectionError):
+        run_now(harness.index.claim([harness.claim("Z", "z")]))
+    harness.use(harness._opened)
+    assert harness.check_in("X", "z") == undecided
+    assert harness.check_in("Z", "z") == undecided
+
+
+def test_an_entry_that_was_helped_to_a_ticket_is_not_held_up_any_more(
+    holding_up: tuple[ClaimHarness, NamedAnswer],
+) -> None:
+    harness, _ = holding_up
+    stopped = FailingStore(harness.store, "draw")
+    harness.use(stopped, limits=Limits())
+    with pytest.raises(ConnectionError):
+        run_now(harness.index.claim([harness.claim("Z", "z")]))  # it is in its buckets, and has no ticket
+
+    def help_it() -> None:
+        harness.use(harness._opened, limits=Limits())
+        assert harness.check_in("A", "a").matches == ("Z",)
+
+    store = InterruptedStore(harness._opened, "register", help_it)
+    harness.use(store)
+    waiting = harness.index
+    [outcome] = run_now(waiting.claim([harness.claim("Z", "z")]))
+    assert named_answer(outcome).relation == "new"
+    assert harness.check_in("Z", "z").relation == "new"
+
+
+def test_a_document_with_a_match_is_refused_for_it_though_a_limit_ended_the_search(open_harness: OpenHarness) -> None:
+    harness = open_harness(["az"], limits=Limits(max_candidates=1, on_capped="quarantine"))
+    for name in "AB":
+        harness.use(harness._opened, limits=Limits())
+        harness.check_in(name, name.lower())
+    harness.use(harness._opened)
+    answer = harness.check_in("Z", "z")
+    assert (answer.relation, answer.matches, answer.degraded) == ("near", ("A",), ("candidates_capped",))
+
+
+def test_a_document_that_was_held_up_is_judged_again_after_a_delete(
+    holding_up: tuple[ClaimHarness, NamedAnswer],
+) -> None:
+    harness, _ = holding_up
+    harness.check_in("Z", "z")
+    assert harness.delete("Z") == [True]
+    harness.use(harness._opened, limits=Limits())
+    assert harness.check_in("Z", "z").relation == "new"
+
+
 # Looking without claiming.
 
 

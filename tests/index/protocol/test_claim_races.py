@@ -213,12 +213,14 @@ class DropsTheFirstRead(Index):
         self,
         entrants: dict[int, EntryRecord],
         ticketed: dict[int, EntryRecord],
-        found: dict[int, CandidateSet],
+        candidates: dict[int, CandidateSet],
         first: BucketReading,
+        *,
+        unlike: bool = False,
     ) -> dict[int, EntryRecord]:
         for i in entrants:
-            found.pop(i, None)
-        return await super()._enter_and_reread(entrants, ticketed, found, first)
+            candidates.pop(i, None)
+        return await super()._enter_and_reread(entrants, ticketed, candidates, first)
 
 
 class LooksUpAndInserts(Index):
@@ -228,8 +230,10 @@ class LooksUpAndInserts(Index):
         self,
         entrants: dict[int, EntryRecord],
         ticketed: dict[int, EntryRecord],
-        found: dict[int, CandidateSet],
+        candidates: dict[int, CandidateSet],
         first: BucketReading,
+        *,
+        unlike: bool = False,
     ) -> dict[int, EntryRecord]:
         records = list(entrants.values())
         registered = await self._registrar.register(records, await self._registrar.append_and_draw(records))
@@ -243,10 +247,12 @@ class TrustsAnEarlyRead(Index):
         self,
         entrants: dict[int, EntryRecord],
         ticketed: dict[int, EntryRecord],
-        found: dict[int, CandidateSet],
+        candidates: dict[int, CandidateSet],
         first: BucketReading,
+        *,
+        unlike: bool = False,
     ) -> dict[int, EntryRecord]:
-        return ticketed | await super()._enter_and_reread(entrants, {}, found, first)
+        return ticketed | await super()._enter_and_reread(entrants, {}, candidates, first)
 
 
 def problems_of(
