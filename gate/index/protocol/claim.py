@@ -31,6 +31,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from gate.core.judge import likeness_of_pair
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
@@ -56,6 +58,7 @@ from gate.index.protocol.settlement import Settler
 from gate.index.store import VOID, AnswerUpdate, ContentState, EntryRecord, Holder, NewEntry, Registration, Store
 from gate.limits import Limits
 
+SEARCHED = 256  # candidates compared in a look-up: people and programs search less often than documents are checked in
 Gather = Callable[..., Awaitable[Sequence[Any]]]
 
 
@@ -89,6 +92,8 @@ class Index:
         self._profile = profile
         self._limits = limits
         self._finder = CandidateFinder(store, method, profile, limits)
+        searching = structs.replace(limits, max_candidates=max(limits.max_candidates, SEARCHED))
+        self._searcher = CandidateFinder(store, method, profile, searching)
         self._registrar = self.registrar(store, method, self._finder)
         self._settler = self.settler(store, method, self._finder, self._registrar)
         self._settles = profile.index == "originals"  # where all are kept, a copy counts as much as an original
@@ -372,7 +377,7 @@ class Index:
             if i not in outcomes:
                 records[i] = record
         subjects = {i: record for i, record in records.items() if not is_copy(claims[i], record)}
-        candidates = await self._find_without_helping(subjects)
+        candidates = await self._find_without_helping(self._finder, subjects)
         for i, record in records.items():
             others = any(stored.content != claims[i].content for stored in documents[i])
             outcomes[i] = self._judged(claims[i], record, candidates.get(i), earlier_versions=others)
@@ -381,12 +386,14 @@ class Index:
     async def find_alike(self, bodies: Sequence[bytes]) -> list[CandidateSet]:
         """Everything that is alike to each body, whatever document owns it."""
         subjects = {i: EntryRecord(0, b"", (Holder("", None),), body) for i, body in enumerate(bodies)}
-        sets = await self._find_without_helping(subjects)
+        sets = await self._find_without_helping(self._searcher, subjects)
         return [sets.get(i, CandidateSet()) for i in subjects]
 
-    async def _find_without_helping(self, subjects: Mapping[int, EntryRecord]) -> dict[int, CandidateSet]:
-        reading = await self._finder.read({i: record.body for i, record in subjects.items()})
-        neighbourhood = await self._finder.find(reading, subjects)
+    async def _find_without_helping(
+        self, finder: CandidateFinder, subjects: Mapping[int, EntryRecord]
+    ) -> dict[int, CandidateSet]:
+        reading = await finder.read({i: record.body for i, record in subjects.items()})
+        neighbourhood = await finder.find(reading, subjects)
         for i, other, measured in neighbourhood.alike:
             neighbourhood.sets[i].alike[other.entry] = (other, measured)
         return neighbourhood.sets
