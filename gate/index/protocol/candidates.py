@@ -12,7 +12,7 @@ from gate.core.bands import Probes
 from gate.core.judge import Likeness
 from gate.core.method_registry import Method
 from gate.core.profile import Profile
-from gate.index.protocol.comparison import Comparison
+from gate.index.protocol.comparison import CandidateComparison
 from gate.index.protocol.ranking import nth_of_row, rank
 from gate.index.reading import Bucketfuls, ReadLimit
 from gate.index.store import EntryRecord, Holder, Keys, ProbeMatches, ProbingStore, Store
@@ -185,7 +185,7 @@ class CandidateFinder:
             return Neighbourhood(sets, [], (keys, entries))
         most = self._limits.max_candidates
         records = [subjects.get(i, _NOBODY) for i in documents]
-        comparison = Comparison(self._store, self._method, self._profile, records, most)
+        comparison = CandidateComparison(self._store, self._method, self._profile, records, most)
         for some in _parts(rows):
             ranking = rank(rows[some], keys[some], entries[some], most)
             comparison.full.update(ranking.crowded)

@@ -21,7 +21,7 @@ OVERHEAD_BYTES = 400  # of a record, beside its body
 _UNUSABLE, _STRANGER = -2, -1
 
 
-class Comparison:
+class CandidateComparison:
     """Compares some documents with entries. A document is known by its row; `subjects` are in the order of rows."""
 
     def __init__(

@@ -10,7 +10,7 @@ import pytest
 from gate.core.profile import Profile
 from gate.index.memory.store import MemoryStore
 from gate.index.protocol import comparison
-from gate.index.protocol.comparison import Comparison
+from gate.index.protocol.comparison import CandidateComparison
 from gate.index.store import EntryRecord, Holder, NewEntry, Registration
 from tests.index.bucket_contract import u64
 from tests.index.protocol_scenarios import Tiny
@@ -42,8 +42,8 @@ async def filled() -> FetchingStore:
     return store
 
 
-async def compared(store: FetchingStore, rows: Sequence[int], entries: Sequence[int], most: int) -> Comparison:
-    done = Comparison(store, METHOD, PROFILE, SUBJECTS, most)
+async def compared(store: FetchingStore, rows: Sequence[int], entries: Sequence[int], most: int) -> CandidateComparison:
+    done = CandidateComparison(store, METHOD, PROFILE, SUBJECTS, most)
     await done.compare(np.array(rows), u64(*entries))
     return done
 
