@@ -11,11 +11,19 @@ from tests.cli.command import gate
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
-@pytest.mark.parametrize("command", ["check", "compare", "similar", "explain"])
-def test_a_command_without_its_argument_is_a_wrong_use(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("check", "Missing argument"),
+        ("explain", "Missing argument"),
+        ("compare", "give two files, a file and a --fingerprint"),
+        ("similar", "give an id or a file, or --fingerprint"),
+    ],
+)
+def test_a_command_without_its_argument_is_a_wrong_use(command: str, message: str) -> None:
     result = gate(command)
     assert result.exit_code == 2
-    assert "Missing argument" in result.stderr
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [("check", "gone"), ("compare", "gone", "-")])
