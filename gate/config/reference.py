@@ -89,7 +89,8 @@ DESCRIPTIONS: dict[str, str] = {
     "limits.max_document_chars": "The length of the longest document; a longer one is refused.",
     "limits.max_features": "How many features of one document are signed.",
     "limits.max_matches": "How many matches a verdict names.",
-    "limits.max_candidates": "How many candidates are compared with one document.",
+    "limits.max_candidates": "How many candidates are compared with one document; eight times as many where a profile "
+    "looks for parts.",
     "limits.max_bucket": "How many postings of one bucket are read.",
     "limits.max_scanned": "How many fingerprints a look-up scans where it allows more bits to differ than buckets do.",
     "limits.max_postings": "How many postings are read for one document, of all its buckets.",

@@ -58,6 +58,7 @@ from gate.index.protocol.settlement import Settler
 from gate.index.store import VOID, AnswerUpdate, ContentState, EntryRecord, Holder, NewEntry, Registration, Store
 from gate.limits import Limits
 
+OF_PARTS = 8  # times as many candidates where parts are looked for: passages in common bring unlike documents together
 SEARCHED = 256  # candidates compared in a look-up: people and programs search less often than documents are checked in
 Gather = Callable[..., Awaitable[Sequence[Any]]]
 
@@ -90,6 +91,8 @@ class Index:
         self._store = store
         self._method = method
         self._profile = profile
+        if profile.containment is not None:
+            limits = structs.replace(limits, max_candidates=OF_PARTS * limits.max_candidates)
         self._limits = limits
         self._finder = CandidateFinder(store, method, profile, limits)
         searching = structs.replace(limits, max_candidates=max(limits.max_candidates, SEARCHED))
