@@ -117,7 +117,8 @@ def translate_error(error: BaseException, kafka: KafkaSettings) -> Exception:
     if isinstance(error, DENIED):
         return ConfigError(
             f"kafka: {kafka.brokers} denies this user access ({error_name(error)}): "
-            "see kafka_security, kafka_username, kafka_password, and the ACLs of the topics and the group"
+            "see kafka_security, kafka_username, kafka_password, and the ACLs of the topics, the group and the "
+            "transactional ids"
         )
     if isinstance(error, ssl.SSLError):
         return ConfigError("kafka: the broker's certificate cannot be trusted, or it speaks no TLS: see kafka_ca_file")

@@ -31,7 +31,7 @@ from gate.stream.client_calls import retry_call, start_client, stop_client, with
 from gate.stream.client_options import consumer_options
 from gate.stream.delivery import AtLeastOnce, Delivery, ExactlyOnce
 from gate.stream.group_index import GroupIndex
-from gate.stream.kafka_errors import Action, action_for, error_name, translate_error
+from gate.stream.kafka_errors import DENIED, Action, action_for, error_name, translate_error
 from gate.stream.membership import InstanceId, Membership
 from gate.stream.outage import Outage
 from gate.stream.partitions import PartitionTracker
@@ -117,7 +117,8 @@ class Worker(ConsumerRebalanceListener):  # type: ignore[misc]  # the library ha
         except Stopped:
             pass
         except BaseExceptionGroup as group:
-            raise _first_error(group) from None  # that of the stage that failed: the others were cancelled after it
+            error = _first_error(group)  # that of the stage that failed: the others were cancelled after it
+            raise (translate_error(error, self._kafka) if isinstance(error, DENIED) else error) from None
         finally:
             stopping.cancel()
             await self._close()

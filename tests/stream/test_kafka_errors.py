@@ -68,6 +68,7 @@ def test_a_translated_error_names_the_broker_and_quotes_nothing_that_was_sent() 
     [
         (errors.SaslAuthenticationFailed("x"), "kafka_password"),
         (errors.TopicAuthorizationFailedError("x"), "ACLs of the topics"),
+        (errors.TransactionalIdAuthorizationFailed("x"), "transactional ids"),
         (ssl.SSLError("x"), "kafka_ca_file"),
     ],
 )
