@@ -246,6 +246,7 @@ def test_files_without_text_have_ids_that_no_text_has() -> None:
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.no_cover  # a million calls
 def test_no_code_point_becomes_longer_than_the_longest() -> None:
     points = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
     assert max(len(fold(point)) for point in points) == LONGEST_FOLD

@@ -82,7 +82,8 @@ def image_environment() -> dict[str, str]:
 def gate_environment(service: str) -> dict[str, str]:
     """The GATE_ variables of this service, those of its image included."""
     environment = {**image_environment(), **SERVICES[service].get("environment", {})}
-    return {name: str(value) for name, value in environment.items() if name.startswith("GATE_")}
+    defaults = {name: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", str(value)) for name, value in environment.items()}
+    return {name: value for name, value in defaults.items() if name.startswith("GATE_")}
 
 
 def healthcheck() -> list[str]:

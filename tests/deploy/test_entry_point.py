@@ -22,7 +22,7 @@ pytestmark = pytest.mark.redis
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:
-    with redis_server() as server:
+    with redis_server(password=gate_environment("gate")["GATE_REDIS_PASSWORD"]) as server:
         yield server
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import math
@@ -21,6 +22,7 @@ from tests.deploy.deploy_files import PROMETHEUS, operands, panel_expressions, r
 from tests.support.brokers import TopicFactory
 from tests.support.gate_on_kafka import GateOnKafka, InputRecord
 from tests.support.gate_service import ServiceProcess, service_process
+from tests.support.raw_batches import RawBatch, send_raw_batches
 from tests.support.servers import RedisServer, free_ports, redis_server, require_program, wait_until
 
 pytestmark = [pytest.mark.prometheus, pytest.mark.redis]
@@ -121,6 +123,11 @@ def check_ins(turn: int) -> list[InputRecord]:
     ]
 
 
+UNREADABLE = RawBatch(
+    [InputRecord(b"{}", b"unreadable", [("@@", b"")])], lambda records: records.replace(b"@@", b"\xff\xfe")
+)
+
+
 @contextmanager
 def load(on: GateOnKafka, service: ServiceProcess) -> Iterator[None]:
     """Send check-ins to the topic, and look documents up over HTTP, until the block ends."""
@@ -130,6 +137,7 @@ def load(on: GateOnKafka, service: ServiceProcess) -> Iterator[None]:
         turns = itertools.count()
         while not stop.wait(0.1):
             on.send([record for turn in itertools.islice(turns, 3) for record in check_ins(turn)])
+            asyncio.run(send_raw_batches(on.brokers, on.topics.check_ins[0], [UNREADABLE]))
             assert service.get("/v1/stats")[0] == 200
             assert service.get("/v1/documents/nothing/verdict")[0] == 404
 

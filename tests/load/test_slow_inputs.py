@@ -61,6 +61,7 @@ def test_a_search_under_which_nothing_is_slow_reports_about_one() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # which would be measured too
 @pytest.mark.timeout(300)  # it meets every code point once before it measures
 def test_a_short_search_reports_the_costliest_input_of_each_profile(capsys: pytest.CaptureFixture[str]) -> None:
     exit_code = slow_inputs.main(["--seconds", "5", "--profiles", "standard,simhash", "--json"])

@@ -81,6 +81,7 @@ def test_the_plain_definition_gives_the_known_families() -> None:
             assert reference.signature(features, generate.BINS, family).hex() == known[family + label][name], name
 
 
+@pytest.mark.no_cover  # the definition is slow enough without
 @pytest.mark.parametrize("label", sorted(generate.SECRETS))
 @pytest.mark.parametrize("shape", [name for name, _ in generate.number_shapes()])
 def test_the_plain_definition_gives_the_known_numbers(shape: str, label: str) -> None:

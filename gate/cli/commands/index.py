@@ -12,7 +12,9 @@ from gate.cli.commands.shared import content_root, field_names, threshold, verbo
 from gate.cli.common import F, brokers, common
 
 # Those of `gate.model.Relation`, which completion does without.
-RELATIONS = ("new", "exact", "near", "contained", "contains", "revision", "too_short", "empty", "unreadable")
+RELATIONS = (
+    "new", "exact", "near", "contained", "contains", "revision", "too_short", "empty", "unreadable", "undecided"
+)  # fmt: skip
 
 
 @click.group()

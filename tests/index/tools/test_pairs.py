@@ -12,6 +12,7 @@ from gate.api import Gate
 from gate.core.judge import Likeness
 from gate.demo import LIGHTHOUSE
 from gate.errors import ConfigError
+from gate.index.protocol import claim
 from gate.index.scan import ScannableStore
 from gate.index.tools import pairs as pairs_module
 from gate.index.tools.pairs import PairBatch
@@ -95,7 +96,10 @@ def test_of_a_document_with_several_contents_the_best_pair_is_listed() -> None:
 
 
 @pytest.mark.parametrize("threshold", [None, 0.66])
-def test_a_document_with_more_candidates_than_are_compared_is_counted(threshold: float | None) -> None:
+def test_a_document_with_more_candidates_than_are_compared_is_counted(
+    threshold: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "SEARCHED", 1)
     with Gate("roth-2013", limits=Limits(max_candidates=3)) as gate:
         gate.check_in([CheckIn(document_id=f"e{n}", text=edited(0.01, n)) for n in range(8)])
         assert sum(batch.capped for batch in batches(gate, threshold)) == 8
