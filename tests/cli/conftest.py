@@ -1,4 +1,4 @@
-"""Indexes that tests of commands share: in files, and on a Redis with a password."""
+"""What tests of commands share: a folder of notes, and indexes in files and on a Redis with a password."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import EVENTS, done
+from gate.demo import BREAD, LIGHTHOUSE
+from tests.cli.command import EDITED, EVENTS, done
 from tests.support.servers import RedisServer, redis_server
 
 PASSWORD = "correct-horse"
@@ -50,4 +51,14 @@ def index(new: Callable[..., tuple[str, ...]]) -> tuple[str, ...]:
 def in_a_file(tmp_path: Path) -> tuple[str, ...]:
     made = ("--index", str(tmp_path / "x.sqlite"))
     done("run", "--quiet", *made, stdin=EVENTS)
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "notes"
+    (made / "new").mkdir(parents=True)
+    (made / "a.txt").write_text(LIGHTHOUSE)
+    (made / "b.txt").write_text(BREAD)
+    (made / "new" / "c.txt").write_text(EDITED)
     return made

@@ -8,33 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from gate.cli import main
 from gate.cli.check import SHOWN_DOCUMENTS
 from gate.demo import BREAD, LIGHTHOUSE
+from tests.cli.command import gate
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
-
-EDITED = LIGHTHOUSE.replace("three summers", "four summers")
-
-
-def gate(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [*map(str, arguments)])
 
 
 def lines(result: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "notes"
-    (made / "new").mkdir(parents=True)
-    (made / "a.txt").write_text(LIGHTHOUSE)
-    (made / "b.txt").write_text(BREAD)
-    (made / "new" / "c.txt").write_text(EDITED)
-    return made
 
 
 @pytest.fixture

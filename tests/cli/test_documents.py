@@ -8,35 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from gate.api import Gate
-from gate.cli import main
-from gate.demo import BREAD, BRIDGE, LIGHTHOUSE
+from gate.demo import BREAD, BRIDGE
 from gate.model import CheckIn
 from gate.numbers import number
+from tests.cli.command import gate
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
-
-EDITED = LIGHTHOUSE.replace("three summers", "four summers")
-
-
-def gate(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [*map(str, arguments)])
 
 
 def lines(result: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "notes"
-    (made / "new").mkdir(parents=True)
-    (made / "a.txt").write_text(LIGHTHOUSE)
-    (made / "b.txt").write_text(BREAD)
-    (made / "new" / "c.txt").write_text(EDITED)
-    return made
 
 
 @pytest.fixture
@@ -115,11 +99,11 @@ def test_a_fingerprint_is_looked_up_by_its_value(by_bits: tuple[str, ...]) -> No
     assert "a.txt" in wide.stdout
     assert "3 fingerprints scanned" in wide.stdout
     assert "like" in gate("similar", "--fingerprint", far, "--threshold", "0.75", *by_bits).stdout
-    [told] = [
+    [answer] = [
         json.loads(line)
         for line in gate("similar", "--fingerprint", far, "--threshold", "0.7", "--json", *by_bits).stderr.splitlines()
     ]
-    assert told == {"scanned": 3, "complete": True, "degraded": []}
+    assert answer == {"scanned": 3, "complete": True, "degraded": []}
 
 
 @pytest.mark.parametrize("what", [["--fingerprint", "0123"], [], ["a.txt", "--fingerprint", "0" * 16]])
